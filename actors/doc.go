@@ -1,0 +1,20 @@
+// Package actors runs operators and executors of effects on a node.
+//
+//	        bus (NATS)
+//	            |
+//	          Node
+//	   +--------+---------+
+//	operators          executors            one actor each
+//	   |                  |
+//	 runs               tasks               one goroutine each, owned by its actor
+//
+// A Node takes a connection, registered operators and executors, and runs until it is told to stop; then it drains. Nodes
+// share work by hosting the same operators: there is nothing else to configure for a second one.
+//
+// Guarantees. A request is answered by the operator's output or by a coded error. The effects of an output are stored
+// before it is sent, and are performed once, in the order of their instance, by whichever node has an executor
+// for them. A panic in an operator reaches its caller only. Draining answers or gives back all that was accepted.
+//
+// The packages below: agent (the loop around a model), tool, provider (models), effect (executors), manifest (all of this
+// from a YAML file). The packages under internal know both NATS and the actor library; nothing else does.
+package actors

@@ -1,0 +1,5 @@
+//go:build !race
+
+package actorx_test
+
+const raceEnabled = false

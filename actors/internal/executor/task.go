@@ -1,0 +1,229 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/zap"
+
+	"github.com/skelegent/skelegent-go/actors/effect"
+	"github.com/skelegent/skelegent-go/bus/runlog"
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// fate is what becomes of a message after a task.
+type fate int
+
+const (
+	fateAck  fate = iota // the ledger has it
+	fateBack             // give it back: another time, or another executor
+)
+
+// verdict is the end of a task.
+type verdict struct {
+	fate  fate
+	delay time.Duration // before a redelivery
+}
+
+// Delays before a message is tried again.
+const (
+	waitDelay     = 200 * time.Millisecond // an earlier message of the instance is missing
+	conflictDelay = 100 * time.Millisecond // another executor wrote to the ledger
+	troubleDelay  = 2 * time.Second        // the ledger cannot be read or written
+)
+
+// perform sees one message through. It ends early when ctx does, and then the message is given back.
+func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, deliveries uint64) verdict {
+	log := h.log.With(zap.String("operator", string(r.Operator)), zap.String("instance", r.Instance),
+		zap.String("run_id", string(r.Run)), zap.Uint64("m", r.M))
+	led, err := h.book.read(ctx, r)
+	if err != nil {
+		return h.trouble(ctx, log, "read ledger", err)
+	}
+	step, from, outcomes, doubtful := led.decide(r.M)
+	switch step {
+	case stepDone:
+		return verdict{fate: fateAck}
+	case stepWait:
+		return verdict{fate: fateBack, delay: waitDelay}
+	case stepPerform:
+	}
+	if h.opts.Idempotent {
+		from, outcomes, doubtful = 1, nil, false
+	}
+	for i := from; i <= len(r.Effects); i++ {
+		e := r.Effects[i-1]
+		if doubtful {
+			doubtful = false
+			outcome, settled, err := h.settle(ctx, r, e, led.seq)
+			if err != nil {
+				return h.trouble(ctx, log, "settle effect", err)
+			}
+			if settled {
+				outcomes = append(outcomes, outcome)
+				if err := h.bury(ctx, r, e, outcome); err != nil {
+					return h.trouble(ctx, log, "publish dead letter", err)
+				}
+				continue
+			}
+		}
+		if !h.opts.Idempotent {
+			if led, err = h.book.write(ctx, led, protocol.EventEffectActing, r, i, outcomes); err != nil {
+				return h.trouble(ctx, log, "record effect", err)
+			}
+		}
+		outcome, back := h.act(ctx, r, e)
+		if back {
+			return h.release(log, led, r, i, outcomes)
+		}
+		outcomes = append(outcomes, outcome)
+		if err := h.bury(ctx, r, e, outcome); err != nil {
+			return h.trouble(ctx, log, "publish dead letter", err)
+		}
+	}
+	if _, err = h.book.write(ctx, led, protocol.EventEffectDone, r, 0, outcomes); err != nil {
+		return h.trouble(ctx, log, "record effects", err)
+	}
+	h.count(outcomes)
+	log.Debug("effects performed", zap.Int("effects", len(outcomes)), zap.Uint64("deliveries", deliveries))
+	return verdict{fate: fateAck}
+}
+
+// act performs one effect with retries. back says that it certainly was not performed and the node is stopping.
+func (h *Host) act(ctx context.Context, r *protocol.EffectRequest, e protocol.RequestedEffect) (outcome protocol.EffectOutcome, back bool) {
+	outcome = protocol.EffectOutcome{EffectID: e.EffectID, Kind: e.Effect.Kind()}
+	for attempt := 1; ; attempt++ {
+		outcome.Attempts = attempt
+		err := h.try(ctx, request(r, e, attempt))
+		outcome.Error = protocol.AsError(err)
+		switch {
+		case err == nil:
+			outcome.Status = protocol.OutcomeOK
+			return outcome, false
+		case !h.opts.Idempotent && outcomeUnknown(err):
+			outcome.Status = protocol.OutcomeUnknown
+			return outcome, false
+		case ctx.Err() != nil && (outcome.Error.Retryable || outcomeUnknown(err)):
+			return outcome, true
+		case !outcome.Error.Retryable && !outcomeUnknown(err), h.opts.Attempts > 0 && attempt >= h.opts.Attempts:
+			outcome.Status = protocol.OutcomeFailed
+			return outcome, false
+		}
+		h.log.Warn("effect failed, trying again", zap.String("effect_id", e.EffectID), zap.Int("attempt", attempt),
+			zap.String("code", string(outcome.Error.Code)), zap.Error(err))
+		if !sleep(ctx, jitter(h.opts.Delay(attempt, err))) {
+			return outcome, true
+		}
+	}
+}
+
+// try is one attempt, with its own deadline.
+func (h *Host) try(ctx context.Context, req effect.Request) error {
+	ctx, cancel := context.WithTimeout(ctx, h.opts.Timeout)
+	defer cancel()
+	return safely(func() error { return h.executor.Perform(ctx, req) })
+}
+
+// outcomeUnknown reports whether err leaves open whether the effect was performed: a timeout, a cancellation in the
+// middle, a panic.
+func outcomeUnknown(err error) bool {
+	var p *panicError
+	code := protocol.CodeOf(err)
+	return code == protocol.CodeTimeout || code == protocol.CodeCancelled || errors.As(err, &p)
+}
+
+// settle finds out what became of an effect that another executor was performing at record since. It is not settled
+// where the executor found that it was not performed.
+func (h *Host) settle(ctx context.Context, r *protocol.EffectRequest, e protocol.RequestedEffect, since uint64) (o protocol.EffectOutcome, settled bool, err error) {
+	o = protocol.EffectOutcome{EffectID: e.EffectID, Kind: e.Effect.Kind(), Status: protocol.OutcomeUnknown}
+	s, ok := h.executor.(effect.Settler)
+	if !ok {
+		o.Error = protocol.NewError(protocol.CodeInternal, "an executor ended while performing this; whether it was performed is unknown")
+		return o, true, nil
+	}
+	performed, err := s.Settle(ctx, request(r, e, 1), since)
+	if performed {
+		o.Status = protocol.OutcomeOK
+	}
+	return o, performed, err
+}
+
+func request(r *protocol.EffectRequest, e protocol.RequestedEffect, attempt int) effect.Request {
+	return effect.Request{
+		ID: e.EffectID, Operator: r.Operator, Instance: r.Instance, Run: r.Run, Effect: e.Effect.Effect,
+		Attempt: attempt, Depth: r.Depth, Trace: r.Trace,
+	}
+}
+
+// bury puts an effect that did not end well among the dead letters, once.
+func (h *Host) bury(ctx context.Context, r *protocol.EffectRequest, e protocol.RequestedEffect, o protocol.EffectOutcome) error {
+	if o.Status == protocol.OutcomeOK {
+		return nil
+	}
+	h.log.Error("effect "+string(o.Status), zap.String("effect_id", e.EffectID), zap.String("operator", string(r.Operator)),
+		zap.String("run_id", string(r.Run)), zap.Int("attempts", o.Attempts), zap.String("code", string(protocol.CodeOf(o.Error))), zap.Error(o.Error.Unwrap()))
+	return h.conn.PublishDead(ctx, protocol.DeadLetter{
+		ID: e.EffectID, Operator: r.Operator, Instance: r.Instance, Run: r.Run, Attempts: o.Attempts, Effect: &e, Reason: o.Error,
+		Subject: h.conn.Names().Effect(r.Kind, string(r.Operator), r.Instance),
+	})
+}
+
+// release records that the effect at i was not performed, so that another executor need not wonder. It must get through
+// although the node is stopping.
+func (h *Host) release(log *zap.Logger, led ledger, r *protocol.EffectRequest, i int, outcomes []protocol.EffectOutcome) verdict {
+	if h.opts.Idempotent {
+		return verdict{fate: fateBack}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	if _, err := h.book.write(ctx, led, protocol.EventEffectReleased, r, i, outcomes); err != nil {
+		log.Warn("effect not released", zap.Error(err))
+	}
+	return verdict{fate: fateBack}
+}
+
+const releaseTimeout = 5 * time.Second
+
+// trouble turns an error of the ledger into a fate.
+func (h *Host) trouble(ctx context.Context, log *zap.Logger, what string, err error) verdict {
+	switch {
+	case ctx.Err() != nil:
+		return verdict{fate: fateBack}
+	case errors.Is(err, runlog.ErrConflict):
+		return verdict{fate: fateBack, delay: conflictDelay}
+	}
+	log.Warn(what+" failed, the message is given back", zap.Error(err))
+	return verdict{fate: fateBack, delay: troubleDelay}
+}
+
+// settleMessage carries a verdict out. A lost acknowledgement means a redelivery, which the ledger answers.
+func settleMessage(msg jetstream.Msg, v verdict) error {
+	switch v.fate {
+	case fateAck:
+		return msg.Ack()
+	case fateBack:
+		if v.delay > 0 {
+			return msg.NakWithDelay(v.delay)
+		}
+		return msg.Nak()
+	}
+	return nil
+}
+
+func jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(d/2+1) //nolint:gosec // spreads retries, guards nothing
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,180 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"go.uber.org/zap"
+
+	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// effectsTimeout bounds the storing of a run's effects, which goes on although the caller or the node stops waiting.
+const effectsTimeout = 10 * time.Second
+
+// errDeadline is the cause with which a run's context ends when its caller's deadline, or MaxDuration, has passed.
+var errDeadline = protocol.NewError(protocol.CodeTimeout, "the deadline passed before the operator was done")
+
+// run answers one request.
+func (h *Host) run(ctx context.Context, r *request) {
+	if !Replyable(r.msg.Reply) {
+		h.log.Warn("request with a reply subject that is no inbox", zap.String("reply", clip(r.msg.Reply)))
+		h.stats.refuse("invalid_input:reply subject is no inbox")
+		return
+	}
+	start := time.Now()
+	inv, body, err := h.invoke(ctx, r, start)
+	var reply *nats.Msg
+	if err == nil {
+		reply = &nats.Msg{Subject: r.msg.Reply, Data: body}
+		err = h.cfg.Conn.CheckSize("output", len(body))
+	}
+	if err != nil {
+		reply = bus.ErrorMessage(r.msg.Reply, err)
+	}
+	if r.msg.Reply != "" {
+		if sendErr := h.cfg.Conn.NATS().PublishMsg(reply); sendErr != nil {
+			h.log.Warn("reply not sent", zap.Error(sendErr))
+		}
+	}
+	h.stats.ran(time.Since(start), failure(err))
+	h.conclude(inv, body, err)
+}
+
+// conclude publishes the run's last event and logs what a person has to see.
+func (h *Host) conclude(inv *protocol.Invocation, output []byte, err error) {
+	if err == nil {
+		inv.Events.Emit(protocol.EventCompleted, completed{Output: output})
+		return
+	}
+	e := protocol.AsError(err)
+	inv.Events.Emit(protocol.EventFailed, failed{Error: e})
+	if e.Code == protocol.CodeInternal {
+		h.log.Error("operator failed", zap.String("run_id", string(inv.Run)), zap.String("code", string(e.Code)), zap.Error(e.Unwrap()))
+		return
+	}
+	h.log.Debug("operator failed", zap.String("run_id", string(inv.Run)), zap.String("code", string(e.Code)))
+}
+
+// invoke reads the request, executes the operator and stores its effects. The invocation is never nil.
+func (h *Host) invoke(ctx context.Context, r *request, start time.Time) (*protocol.Invocation, []byte, error) {
+	inv := &protocol.Invocation{Operator: h.cfg.ID}
+	call, deadline, err := bus.DecodeCall(r.msg.Header)
+	inv.Call, inv.Deadline = call, deadline
+	if err != nil || inv.Run == "" {
+		inv.Run = bus.NewRunID()
+	}
+	inv.Instance = string(inv.Run)
+	live := &live{conn: h.cfg.Conn, log: h.log, inv: inv}
+	inv.Events = live
+	if err != nil {
+		return inv, nil, err
+	}
+	in, err := bus.DecodeInput(r.msg.Data)
+	if err != nil {
+		return inv, nil, err
+	}
+	if in.Session != nil {
+		inv.Instance = string(*in.Session)
+	}
+	latest := start.Add(h.cfg.MaxDuration)
+	if !deadline.IsZero() && deadline.Before(latest) {
+		latest = deadline
+	}
+	if !start.Before(latest) {
+		return inv, nil, protocol.NewError(protocol.CodeTimeout, "the deadline passed before the operator began")
+	}
+	live.emitStarted(in)
+	out, err := h.execute(ctx, inv, in, latest)
+	if err != nil {
+		return inv, nil, err
+	}
+	body, err := protocol.Marshal(out)
+	if err != nil {
+		return inv, nil, fmt.Errorf("encode output: %w", err)
+	}
+	if len(out.Effects) == 0 {
+		return inv, body, nil
+	}
+	if err := h.cfg.Conn.CheckSize("output", len(body)); err != nil {
+		return inv, nil, err // before its effects are out: either both or none
+	}
+	return inv, body, h.storeEffects(ctx, inv, out.Effects)
+}
+
+// execute calls the operator under the run's deadline, with its panics recovered.
+func (h *Host) execute(ctx context.Context, inv *protocol.Invocation, in protocol.OperatorInput, latest time.Time) (out protocol.OperatorOutput, err error) {
+	ctx, cancel := context.WithDeadlineCause(protocol.WithInvocation(ctx, inv), latest, errDeadline)
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			err = protocol.NewError(protocol.CodeInternal, "the operator panicked; see the node's log").
+				Because(fmt.Errorf("panic of %T in operator %s\n%s", v, inv.Operator, debug.Stack()))
+		}
+	}()
+	out, err = h.cfg.Operator.Execute(ctx, in)
+	if err == nil || ctx.Err() == nil {
+		return out, err
+	}
+	// The error may only say that the context ended. Say why it did.
+	if cause := context.Cause(ctx); errors.Is(cause, errDeadline) {
+		return out, errDeadline.Because(err)
+	}
+	return out, protocol.NewError(protocol.CodeUnavailable, "the node shut down before the operator was done").Because(err)
+}
+
+// storeEffects goes on when the run's context ends: the operator is done, and its caller must not hear of success, or a
+// node be gone, before what it declared is safe.
+func (h *Host) storeEffects(ctx context.Context, inv *protocol.Invocation, effects protocol.Effects) error {
+	requests, err := bus.EffectRequests(protocol.EffectRequest{
+		Operator: inv.Operator, Instance: string(inv.Run), Run: inv.Run, Parent: inv.Parent, Trace: inv.Trace, Depth: inv.Depth,
+		Ephemeral: true,
+	}, effects, func(string) uint64 { return 1 })
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), effectsTimeout)
+	defer cancel()
+	if err := h.cfg.Conn.PublishEffects(ctx, requests); err != nil {
+		return err
+	}
+	for _, r := range requests {
+		for _, e := range r.Effects {
+			inv.Events.Emit(protocol.EventIntentDeclared, declared{EffectID: e.EffectID, Kind: e.Effect.Kind()})
+		}
+	}
+	return nil
+}
+
+// refuse answers a request that will not run.
+func (h *Host) refuse(m *nats.Msg, e *protocol.Error) {
+	h.stats.refuse(failure(e))
+	if m.Reply == "" || !Replyable(m.Reply) {
+		return
+	}
+	if err := h.cfg.Conn.NATS().PublishMsg(bus.ErrorMessage(m.Reply, e)); err != nil {
+		h.log.Warn("refusal not sent", zap.Error(err))
+	}
+}
+
+// Replyable reports whether a node may publish to a reply subject. It is the caller's wish, and a node may publish much that
+// a caller may not; so only inboxes, and the subjects that servers make of them between accounts and clusters.
+func Replyable(subject string) bool {
+	return subject == "" || strings.HasPrefix(subject, "_INBOX") || strings.HasPrefix(subject, "_R_.") || strings.HasPrefix(subject, "_GR_.")
+}
+
+func failure(err error) string {
+	if err == nil {
+		return ""
+	}
+	e := protocol.AsError(err)
+	return string(e.Code) + ":" + clip(e.Message)
+}
+
+func clip(s string) string { return s[:min(len(s), 200)] }

@@ -1,0 +1,301 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/skelegent/skelegent-go/actors/effect"
+	"github.com/skelegent/skelegent-go/actors/internal/actorx"
+	"github.com/skelegent/skelegent-go/actors/internal/executor"
+	"github.com/skelegent/skelegent-go/actors/internal/operator"
+	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/protocol"
+	"github.com/skelegent/skelegent-go/protocol/wire"
+)
+
+// Config of a Node. The zero value works: it performs every built-in kind of effect but those on memory, which need State.
+type Config struct {
+	// Name is shown to people; the host name of the machine would do. "node" if empty.
+	Name string
+	// ID tells this node from every other, also from itself before a restart of another machine; made if empty.
+	ID string
+	// State is where memory effects are performed. With nil this node leaves them to others.
+	State protocol.StateStore
+	// Dispatch wraps every dispatch that the node makes for effects; nil is none.
+	Dispatch *protocol.DispatchStack
+	// Topology says what the streams must be like.
+	Topology bus.Topology
+	// WithoutEffects leaves the built-in kinds of effects to other nodes; those of RegisterEffect are performed.
+	WithoutEffects bool
+	// DrainTimeout bounds how long Run waits for what runs when its context has ended; 30 s if 0.
+	DrainTimeout time.Duration
+	// Logger is for all that the node does; nil is none.
+	Logger *zap.Logger
+}
+
+// Node hosts operators and executors of effects. Its methods are safe for concurrent use.
+type Node struct {
+	conn *bus.Conn
+	cfg  Config
+	log  *zap.Logger
+	sys  *actorx.System
+
+	mu        sync.Mutex
+	state     state
+	operators []registration
+	effects   []effectRegistration
+
+	hosts     []*operator.Host
+	executors []*executor.Host
+	discovery *discovery
+	stopped   chan struct{}
+	stopErr   error
+}
+
+type state int
+
+const (
+	stateNew state = iota
+	stateRunning
+	stateStopping
+)
+
+type registration struct {
+	id   protocol.OperatorID
+	op   protocol.Operator
+	opts options
+}
+
+type effectRegistration struct {
+	family   string
+	executor effect.Executor
+	opts     effect.Options
+}
+
+// ErrRunning says that a node was started already, or has been stopped: it runs once.
+var ErrRunning = errors.New("node was started before")
+
+// NewNode returns a node on conn, which stays the caller's to close after the node has stopped. It does nothing before
+// Start or Run.
+func NewNode(conn *bus.Conn, cfg Config) (*Node, error) {
+	if conn == nil {
+		return nil, errors.New("a node needs a connection")
+	}
+	if cfg.Name == "" {
+		cfg.Name = "node"
+	}
+	if cfg.ID == "" {
+		cfg.ID = uuid.NewString()
+	}
+	if cfg.DrainTimeout <= 0 {
+		cfg.DrainTimeout = 30 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = zap.NewNop()
+	}
+	log := cfg.Logger.With(zap.String("node", cfg.Name))
+	return &Node{conn: conn, cfg: cfg, log: log, sys: actorx.NewSystem(actorx.Config{Logger: log}), stopped: make(chan struct{})}, nil
+}
+
+// Register adds an operator. It must come before Start; an id that is no token, or is taken on this node, is an error.
+func (n *Node) Register(id protocol.OperatorID, op protocol.Operator, opts ...Option) error {
+	if err := wire.CheckOperator(string(id)); err != nil {
+		return protocol.NewError(protocol.CodeInvalidInput, err.Error())
+	}
+	if op == nil {
+		return fmt.Errorf("operator %s is nil", id)
+	}
+	o, err := newOptions(opts)
+	if err != nil {
+		return fmt.Errorf("operator %s: %w", id, err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.state != stateNew {
+		return ErrRunning
+	}
+	if slices.ContainsFunc(n.operators, func(r registration) bool { return r.id == id }) {
+		return fmt.Errorf("operator %s is registered twice", id)
+	}
+	n.operators = append(n.operators, registration{id: id, op: op, opts: o})
+	return nil
+}
+
+// RegisterEffect adds an executor for custom effects of a type. It must come before Start; a built-in kind, or a type
+// that is taken on this node, is an error.
+func (n *Node) RegisterEffect(effectType string, e effect.Executor, opts effect.Options) error {
+	if protocol.ReservedFamily(effectType) {
+		return fmt.Errorf("effect type %q is the name of a built-in kind", effectType)
+	}
+	if e == nil {
+		return fmt.Errorf("executor of effect type %q is nil", effectType)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.state != stateNew {
+		return ErrRunning
+	}
+	if slices.ContainsFunc(n.effects, func(r effectRegistration) bool { return r.family == effectType }) {
+		return fmt.Errorf("effect type %q is registered twice", effectType)
+	}
+	n.effects = append(n.effects, effectRegistration{family: effectType, executor: e, opts: opts})
+	return nil
+}
+
+// Run starts the node, runs until ctx ends, and drains. It returns what failed at the start or at the drain.
+func (n *Node) Run(ctx context.Context) error {
+	if err := n.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	// What was accepted has to be finished although ctx has ended.
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.cfg.DrainTimeout)
+	defer cancel()
+	return n.Stop(drain)
+}
+
+// Start makes sure that the streams are there and begins to take work; its operators answer when it returns. If it
+// fails, nothing is left running. A node starts once.
+func (n *Node) Start(ctx context.Context) error {
+	n.mu.Lock()
+	if n.state != stateNew {
+		n.mu.Unlock()
+		return ErrRunning
+	}
+	n.state = stateRunning
+	err := n.start(ctx)
+	n.mu.Unlock()
+	if err != nil {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.cfg.DrainTimeout)
+		defer cancel()
+		return errors.Join(err, n.Stop(stop))
+	}
+	n.log.Info("node started", zap.String("node_id", n.cfg.ID), zap.Int("operators", len(n.hosts)), zap.Int("executors", len(n.executors)))
+	return nil
+}
+
+func (n *Node) start(ctx context.Context) error {
+	if err := n.conn.Ensure(ctx, n.cfg.Topology); err != nil {
+		return err
+	}
+	identity := n.cfg.ID + "/" + uuid.NewString()
+	for _, r := range append(n.builtinEffects(), n.effects...) {
+		h, err := executor.Start(ctx, n.sys, executor.Config{
+			Conn: n.conn, Family: r.family, Executor: r.executor, Options: r.opts, Identity: identity, Logger: n.log,
+		})
+		if err != nil {
+			return err
+		}
+		n.executors = append(n.executors, h)
+	}
+	n.discovery = newDiscovery(n.conn, n.cfg.ID, n.log)
+	for _, r := range n.operators {
+		h, err := operator.Start(n.sys, operator.Config{
+			Conn: n.conn, ID: r.id, Operator: r.op, Concurrency: r.opts.concurrency, Waiting: r.opts.waiting,
+			MaxDuration: r.opts.maxDuration, Logger: n.log,
+		})
+		if err != nil {
+			return err
+		}
+		n.hosts = append(n.hosts, h)
+		n.discovery.add(h, r.opts)
+	}
+	if err := n.discovery.start(); err != nil {
+		return err
+	}
+	return bus.Translate("start node", n.conn.NATS().FlushWithContext(ctx))
+}
+
+func (n *Node) builtinEffects() []effectRegistration {
+	if n.cfg.WithoutEffects {
+		return nil
+	}
+	d := bus.NewDispatcher(n.conn)
+	dispatcher := protocol.Dispatcher(d)
+	if n.cfg.Dispatch != nil {
+		dispatcher = n.cfg.Dispatch.Wrap(d)
+	}
+	log := n.log.Named("effect")
+	all := []effectRegistration{
+		{string(protocol.KindSignal), effect.Signals(d, bus.WithSignalID, d.SignalStored), effect.Options{}},
+		{string(protocol.KindDelegate), effect.Delegation(dispatcher), effect.DispatchOptions()},
+		{string(protocol.KindHandoff), effect.Handoffs(dispatcher), effect.DispatchOptions()},
+		{string(protocol.KindLog), effect.Logs(log), effect.Options{Idempotent: true}},
+		{string(protocol.KindToolApprovalRequired), effect.Approvals(log), effect.Options{Idempotent: true}},
+	}
+	if n.cfg.State != nil {
+		all = append(all, effectRegistration{protocol.FamilyMemory, effect.Memory(n.cfg.State), effect.MemoryOptions()})
+	}
+	return all
+}
+
+// Stop takes no more work, lets what runs end until ctx does, gives back the rest, and returns when everything has ended
+// or ctx has. It is idempotent and works before Start.
+func (n *Node) Stop(ctx context.Context) error {
+	n.mu.Lock()
+	first := n.state != stateStopping
+	n.state = stateStopping
+	n.mu.Unlock()
+	if first {
+		n.stopErr = n.stop(ctx)
+		close(n.stopped)
+	}
+	select {
+	case <-n.stopped:
+		return n.stopErr
+	case <-ctx.Done():
+		return fmt.Errorf("stop node: %w", context.Cause(ctx))
+	}
+}
+
+func (n *Node) stop(ctx context.Context) error {
+	n.log.Info("node stopping")
+	// Operators first: their last effects may still be performed here. A part of the time is kept to end by force.
+	soft, cancel := shorten(ctx)
+	defer cancel()
+	errs := drainAll(soft, n.hosts)
+	if n.discovery != nil {
+		n.discovery.stop()
+	}
+	errs = append(errs, drainAll(soft, n.executors)...)
+	err := n.sys.Stop(ctx)
+	if flushErr := n.conn.NATS().FlushWithContext(ctx); flushErr != nil {
+		n.log.Warn("last replies may be lost", zap.Error(flushErr))
+	}
+	for _, e := range errs {
+		n.log.Warn("not drained in time; ended by force", zap.Error(e))
+	}
+	n.log.Info("node stopped")
+	return err
+}
+
+// shorten leaves a fifth of the time of ctx for what comes after.
+func shorten(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/5))
+}
+
+type drainer interface {
+	Drain(ctx context.Context) error
+}
+
+// drainAll drains all at the same time.
+func drainAll[D drainer](ctx context.Context, all []D) []error {
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, d := range all {
+		wg.Go(func() { errs[i] = d.Drain(ctx) })
+	}
+	wg.Wait()
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}

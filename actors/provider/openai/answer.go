@@ -1,0 +1,148 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// answer is what has come so far, at once or in pieces.
+type answer struct {
+	model          string
+	text, thinking strings.Builder
+	refused        bool
+	calls          []*toolCall
+	finish         goopenai.FinishReason
+	usage          protocol.TokenUsage
+	counted        bool // the server told usage
+}
+
+type toolCall struct {
+	id, name  string
+	arguments strings.Builder
+	started   bool // its begin was streamed
+}
+
+// read takes an answer that came at once.
+func read(resp goopenai.ChatCompletionResponse) (*answer, error) {
+	if len(resp.Choices) == 0 {
+		return nil, errNoChoices()
+	}
+	choice := resp.Choices[0]
+	a := &answer{model: resp.Model, finish: choice.FinishReason}
+	a.text.WriteString(choice.Message.Content)
+	for _, p := range choice.Message.MultiContent {
+		a.text.WriteString(p.Text)
+	}
+	a.text.WriteString(choice.Message.Refusal)
+	a.refused = choice.Message.Refusal != ""
+	a.thinking.WriteString(choice.Message.ReasoningContent)
+	for _, c := range choice.Message.ToolCalls {
+		call := &toolCall{id: a.newID(c.ID), name: c.Function.Name}
+		call.arguments.WriteString(c.Function.Arguments)
+		a.calls = append(a.calls, call)
+	}
+	a.count(&resp.Usage)
+	if a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 {
+		return nil, protocol.ErrInvalidResponse("neither content nor a finish reason")
+	}
+	return a, a.check()
+}
+
+func errNoChoices() *protocol.Error { return protocol.ErrInvalidResponse("it has no choices") }
+
+// check looks for what no caller could use.
+func (a *answer) check() error {
+	for _, c := range a.calls {
+		if c.name == "" {
+			return protocol.ErrInvalidResponse("a tool call without a name")
+		}
+	}
+	return nil
+}
+
+// newID returns id, or a new one where it is missing or taken: results find their calls by it.
+func (a *answer) newID(id string) string {
+	taken := id == ""
+	for _, c := range a.calls {
+		taken = taken || c.id == id
+	}
+	if taken {
+		return "call_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	}
+	return id
+}
+
+// count takes usage unless it is all zero, which servers send that do not count.
+func (a *answer) count(u *goopenai.Usage) {
+	if u == nil || (u.PromptTokens <= 0 && u.CompletionTokens <= 0) {
+		return
+	}
+	a.counted = true
+	a.usage = protocol.TokenUsage{InputTokens: natural(u.PromptTokens), OutputTokens: natural(u.CompletionTokens)}
+	if d := u.PromptTokensDetails; d != nil {
+		n := natural(d.CachedTokens)
+		a.usage.CacheReadTokens = &n
+	}
+	if d := u.CompletionTokensDetails; d != nil {
+		n := natural(d.ReasoningTokens)
+		a.usage.ReasoningTokens = &n
+	}
+}
+
+func natural(n int) uint64 { return uint64(max(0, n)) } //nolint:gosec // not negative
+
+// response is the answer in our terms, still without a price.
+func (a *answer) response(requested string) protocol.InferResponse {
+	r := protocol.InferResponse{
+		Content:    protocol.TextContent(a.text.String()),
+		ToolCalls:  []protocol.ToolCall{},
+		StopReason: a.stopReason(),
+		Usage:      a.usage,
+		Model:      a.model,
+	}
+	if r.Model == "" {
+		r.Model = requested
+	}
+	if a.thinking.Len() > 0 {
+		r.Content = protocol.BlockContent(
+			protocol.ThinkingBlock{Thinking: a.thinking.String()}, protocol.TextBlock{Text: a.text.String()})
+	}
+	for _, c := range a.calls {
+		r.ToolCalls = append(r.ToolCalls, protocol.ToolCall{ID: c.id, Name: c.name, Input: input(c.arguments.String())})
+	}
+	return r
+}
+
+// stopReason: a model that was made to call a certain tool finishes with stop, and so do some servers after every call.
+func (a *answer) stopReason() protocol.StopReason {
+	switch {
+	case a.finish == goopenai.FinishReasonLength:
+		return protocol.StopMaxTokens
+	case a.finish == goopenai.FinishReasonContentFilter || a.refused:
+		return protocol.StopContentFilter
+	case len(a.calls) > 0:
+		return protocol.StopToolUse
+	}
+	return protocol.StopEndTurn
+}
+
+// input is the arguments of a call as JSON: what is none becomes a JSON string, which the tool layer refuses with an
+// error that the model sees.
+func input(arguments string) json.RawMessage {
+	switch {
+	case strings.TrimSpace(arguments) == "":
+		return json.RawMessage(`{}`)
+	case json.Valid([]byte(arguments)):
+		return json.RawMessage(arguments)
+	}
+	raw, err := protocol.Marshal(arguments)
+	if err != nil { // a string is always JSON
+		return json.RawMessage(`""`)
+	}
+	return raw
+}

@@ -1,0 +1,163 @@
+package openai
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"github.com/skelegent/skelegent-go/actors/provider"
+	"github.com/skelegent/skelegent-go/actors/provider/secret"
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// Defaults of Config.
+const (
+	DefaultBaseURL     = "https://api.openai.com/v1"
+	DefaultModel       = "gpt-4o-mini"
+	DefaultMaxResponse = 16 << 20
+)
+
+// Config is what New needs. The zero Config asks OpenAI without a key, which a server of your own may allow.
+type Config struct {
+	BaseURL string // up to and with /v1; DefaultBaseURL if empty
+	// APIKey is asked at each call; no key is sent if nil.
+	APIKey secret.Source
+	Model  string // of requests that name none; DefaultModel if empty
+	// Prices by model, without the date of a version; the built-in table if nil. An empty map knows no prices.
+	Prices provider.Prices
+	// HTTPClient has a connection pool of its own if nil. Its Timeout, if set, ends long streams too.
+	HTTPClient *http.Client
+	// MaxResponse is the largest answer in bytes, streams included; DefaultMaxResponse if 0.
+	MaxResponse int64
+	// Organization is sent as OpenAI-Organization if set.
+	Organization string
+}
+
+func (c Config) withDefaults() Config {
+	if c.BaseURL == "" {
+		c.BaseURL = DefaultBaseURL
+	}
+	if c.Model == "" {
+		c.Model = DefaultModel
+	}
+	if c.MaxResponse <= 0 {
+		c.MaxResponse = DefaultMaxResponse
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return protocol.ErrInvalidRequest("the base URL is not an http or https address", 0)
+	}
+	return nil
+}
+
+// Provider asks a server that speaks chat completions. It is safe for concurrent use.
+type Provider struct {
+	cfg     Config
+	invalid error // what is wrong with cfg, told at each call
+	http    *http.Client
+	prices  priceList
+}
+
+var (
+	_ provider.Provider = (*Provider)(nil)
+	_ provider.Pricer   = (*Provider)(nil)
+)
+
+// New returns a provider. It does not connect; a configuration that cannot work is the error of each call.
+func New(cfg Config) *Provider {
+	cfg = cfg.withDefaults()
+	return &Provider{
+		cfg:     cfg,
+		invalid: cfg.validate(),
+		http:    newHTTPClient(cfg.HTTPClient),
+		prices:  newPriceList(cfg.Prices),
+	}
+}
+
+// Infer implements provider.Provider. Its errors: rate limited (429), auth failed (401; 403 with the code
+// permission_denied), content blocked, invalid request (other 4xx), transient (5xx, 408, 425, a broken connection, a
+// stream that was cut), invalid response (no JSON, no choices, too large), and by the end of ctx the codes timeout or
+// cancelled.
+func (p *Provider) Infer(
+	ctx context.Context, req protocol.InferRequest, sink func(protocol.StreamEvent),
+) (protocol.InferResponse, error) {
+	if p.invalid != nil {
+		return protocol.InferResponse{}, p.invalid
+	}
+	if req.Model == "" {
+		req.Model = p.cfg.Model
+	}
+	body, err := encode(req, sink != nil)
+	if err != nil {
+		return protocol.InferResponse{}, err
+	}
+	key, err := p.cfg.APIKey.Resolve(ctx)
+	if err != nil {
+		return protocol.InferResponse{}, err
+	}
+	ex := &exchange{request: body, limit: p.cfg.MaxResponse, now: time.Now, redact: newRedactor(key, req)}
+	ans, err := p.ask(withExchange(ctx, ex), p.client(key), ex, sink)
+	if err != nil {
+		return protocol.InferResponse{}, err
+	}
+	resp := ans.response(req.Model)
+	if ans.counted {
+		resp.Cost = p.prices.cost(resp.Model, req, resp.Usage)
+	}
+	if sink != nil {
+		if ans.counted {
+			sink(protocol.UsageEvent{Usage: resp.Usage})
+		}
+		sink(protocol.Done{Response: resp})
+	}
+	return resp, nil
+}
+
+func (p *Provider) ask(
+	ctx context.Context, client *goopenai.Client, ex *exchange, sink func(protocol.StreamEvent),
+) (*answer, error) {
+	// The library gets an empty request: what is sent is in the exchange. So it also checks nothing itself; its list
+	// of what which model can do is of its day, and its names mean other models on other servers.
+	if sink != nil {
+		stream, err := client.CreateChatCompletionStream(ctx, goopenai.ChatCompletionRequest{})
+		if failed := ex.failure(ctx, err); failed != nil {
+			if err == nil {
+				_ = stream.Close() // the failure is what counts
+			}
+			return nil, failed
+		}
+		defer func() { _ = stream.Close() }() // read as far as needed
+		return collect(ctx, stream, ex, sink)
+	}
+	resp, err := client.CreateChatCompletion(ctx, goopenai.ChatCompletionRequest{})
+	if failed := ex.failure(ctx, err); failed != nil {
+		return nil, failed
+	}
+	return read(resp)
+}
+
+func (p *Provider) client(key string) *goopenai.Client {
+	c := goopenai.DefaultConfig(key)
+	c.BaseURL, c.OrgID, c.HTTPClient = p.cfg.BaseURL, p.cfg.Organization, p.http
+	c.EmptyMessagesLimit = math.MaxUint32 // servers keep connections alive with them; MaxResponse is the limit
+	return goopenai.NewClientWithConfig(c)
+}
+
+// Priced implements provider.Pricer.
+func (p *Provider) Priced(model string) bool {
+	if model == "" {
+		model = p.cfg.Model
+	}
+	return p.prices.has(model)
+}
+
+// Close closes idle connections. Calls that go on are not touched, and new ones may still be made.
+func (p *Provider) Close() { p.http.CloseIdleConnections() }

@@ -1,0 +1,89 @@
+package openai
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"github.com/skelegent/skelegent-go/actors/provider"
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// builtin are the list prices of the standard tier, in USD per million tokens: input, cached input, output. Only models
+// are here whose price is the same for prompts of every length; for others give Config.Prices, as for a contract
+// of your own.
+var builtin = map[string][3]string{
+	"gpt-4o":       {"2.50", "1.25", "10.00"},
+	"gpt-4o-mini":  {"0.15", "0.075", "0.60"},
+	"gpt-4.1":      {"2.00", "0.50", "8.00"},
+	"gpt-4.1-mini": {"0.40", "0.10", "1.60"},
+	"gpt-4.1-nano": {"0.10", "0.025", "0.40"},
+	"gpt-5":        {"1.25", "0.125", "10.00"},
+	"gpt-5-mini":   {"0.25", "0.025", "2.00"},
+	"gpt-5-nano":   {"0.05", "0.005", "0.40"},
+	"gpt-5.1":      {"1.25", "0.125", "10.00"},
+	"gpt-5.2":      {"1.75", "0.175", "14.00"},
+	"o1":           {"15.00", "7.50", "60.00"},
+	"o3":           {"2.00", "0.50", "8.00"},
+	"o3-mini":      {"1.10", "0.55", "4.40"},
+	"o4-mini":      {"1.10", "0.275", "4.40"},
+}
+
+// priceList finds prices by the names that servers answer with.
+type priceList struct {
+	prices  provider.Prices
+	builtin bool
+}
+
+func newPriceList(own provider.Prices) priceList {
+	if own != nil {
+		return priceList{prices: own}
+	}
+	l := priceList{prices: provider.Prices{}, builtin: true}
+	for model, p := range builtin {
+		cached := protocol.MustDecimal(p[1])
+		l.prices[model] = provider.Price{
+			Input: protocol.MustDecimal(p[0]), Cached: &cached, Output: protocol.MustDecimal(p[2]),
+		}
+	}
+	return l
+}
+
+// version is the date that OpenAI puts behind the name of the model that answered.
+var version = regexp.MustCompile(`-\d{4}-\d{2}-\d{2}$`)
+
+// find returns the name under which the model has a price.
+func (l priceList) find(model string) (string, bool) {
+	for _, name := range []string{model, version.ReplaceAllString(model, "")} {
+		if _, ok := l.prices[name]; ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+func (l priceList) has(model string) bool {
+	_, ok := l.find(model)
+	return ok
+}
+
+// cost prices a call by the model that answered, else by the one that was asked for.
+func (l priceList) cost(answered string, req protocol.InferRequest, usage protocol.TokenUsage) *protocol.Decimal {
+	if l.builtin && otherTier(req.ProviderOptions["service_tier"]) {
+		return nil
+	}
+	for _, model := range []string{answered, req.Model} {
+		if name, ok := l.find(model); ok {
+			return l.prices.Cost(name, usage)
+		}
+	}
+	return nil
+}
+
+// otherTier reports whether the call is billed other than by the list prices.
+func otherTier(option json.RawMessage) bool {
+	var tier string
+	if json.Unmarshal(option, &tier) != nil {
+		return false
+	}
+	return tier != "" && tier != "auto" && tier != "default"
+}

@@ -1,0 +1,189 @@
+package embed_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
+)
+
+func consumerConfig(durable, filter string) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{Durable: durable, FilterSubject: filter}
+}
+
+// shortContext is for what is expected to get no answer.
+func shortContext(t testing.TB) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithTimeout(context.Background(), 300*time.Millisecond)
+}
+
+func TestGuestReadsLog(t *testing.T) {
+	t.Parallel()
+	s := start(t, config(t))
+	j, ctx := topology(t, s), testContext(t)
+	for i := range 20 {
+		if _, err := j.Publish(ctx, "skg.log.echo.i1.run", fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := js(t, guest(t, s))
+	for name, cfg := range map[string]jetstream.OrderedConsumerConfig{
+		"all":      {},
+		"filtered": {FilterSubjects: []string{"skg.log.echo.>"}},
+		"two":      {FilterSubjects: []string{"skg.log.echo.>", "skg.signal.>"}},
+	} {
+		cons, err := g.OrderedConsumer(ctx, "SKG_LOG", cfg)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		it, err := cons.Messages()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for want := uint64(1); want <= 21; want++ {
+			msg, err := it.Next(jetstream.NextContext(ctx))
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if meta, err := msg.Metadata(); err != nil || meta.Sequence.Stream != want {
+				t.Fatalf("%s: got %+v, %v, want sequence %d", name, meta, err, want)
+			}
+		}
+		it.Stop()
+	}
+	stream, err := g.Stream(ctx, "SKG_LOG")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if msg, err := stream.GetLastMsgForSubject(ctx, "skg.log.echo.i1.run"); err != nil || string(msg.Data) != "19" {
+		t.Errorf("last message: got %v, %v", msg, err)
+	}
+	// The way of clients that create a pull consumer and delete it again.
+	cons, err := g.CreateConsumer(ctx, "SKG_DEAD", jetstream.ConsumerConfig{AckPolicy: jetstream.AckExplicitPolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, err := cons.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := msg.DoubleAck(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := g.DeleteConsumer(ctx, "SKG_DEAD", cons.CachedInfo().Name); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGuestReadsBuckets(t *testing.T) {
+	t.Parallel()
+	s := start(t, config(t))
+	j, ctx := topology(t, s), testContext(t)
+	g := js(t, guest(t, s))
+	kv, err := g.KeyValue(ctx, "SKG_STATE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := kv.Get(ctx, "global.colour"); err != nil || string(e.Value()) != "blue" {
+		t.Fatalf("get: got %v, %v", e, err)
+	}
+	if keys, err := kv.Keys(ctx); err != nil || len(keys) != 1 {
+		t.Fatalf("keys: got %v, %v", keys, err)
+	}
+	watch, err := kv.Watch(ctx, "global.>") // a push consumer, with flow control
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := <-watch.Updates(); e == nil || string(e.Value()) != "blue" {
+		t.Fatalf("watch: got %v, want blue", e)
+	}
+	if e := <-watch.Updates(); e != nil {
+		t.Fatalf("watch: got %v, want the end of what is there", e)
+	}
+	owner, err := j.KeyValue(ctx, "SKG_STATE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := owner.PutString(ctx, "global.colour", "red"); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-watch.Updates(); e == nil || string(e.Value()) != "red" {
+		t.Fatalf("watch: got %v, want red", e)
+	}
+	if err := watch.Stop(); err != nil {
+		t.Error(err)
+	}
+	blobs, err := g.ObjectStore(ctx, "SKG_BLOBS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := blobs.GetString(ctx, "echo/i1/abc"); err != nil || got != "a blob" {
+		t.Errorf("blob: got %q, %v", got, err)
+	}
+	if list, err := blobs.List(ctx); err != nil || len(list) != 1 {
+		t.Errorf("blobs: got %v, %v", list, err)
+	}
+	short, cancel := shortContext(t)
+	defer cancel()
+	if _, err := kv.PutString(short, "global.colour", "green"); err == nil {
+		t.Error("a guest wrote state")
+	}
+}
+
+func TestGuestCallsOperator(t *testing.T) {
+	t.Parallel()
+	s := start(t, config(t))
+	j, ctx := topology(t, s), testContext(t)
+	nc := node(t, s)
+	svc, err := micro.AddService(nc, micro.Config{Name: "echo", Version: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := svc.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	reply := micro.HandlerFunc(func(r micro.Request) {
+		if err := r.Respond(r.Data()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := svc.AddEndpoint("echo", reply, micro.WithEndpointSubject("skg.op.echo")); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	g := guest(t, s)
+	for _, subject := range []string{"$SRV.PING", "$SRV.INFO.echo", "$SRV.STATS", "skg.op.echo"} {
+		if msg, err := g.RequestWithContext(ctx, subject, []byte("hello")); err != nil || len(msg.Data) == 0 {
+			t.Errorf("%s: got %v, %v", subject, msg, err)
+		}
+	}
+	events, err := g.SubscribeSync("skg.event.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js(t, g).Publish(ctx, "skg.task.other", []byte("do this")); err != nil {
+		t.Errorf("task: %v", err)
+	}
+	if _, err := js(t, g).PublishMsg(ctx, &nats.Msg{
+		Subject: "skg.signal.echo.i1.steer", Header: nats.Header{"Skg-Run-Id": {"r1"}}, Data: []byte("left"),
+	}); err != nil {
+		t.Errorf("signal: %v", err)
+	}
+	if _, err := j.Publish(ctx, "skg.log.echo.i1.run", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if msg, err := events.NextMsgWithContext(ctx); err != nil || msg.Subject != "skg.event.echo.i1.run" {
+		t.Errorf("event: got %v, %v", msg, err)
+	}
+}

@@ -1,0 +1,134 @@
+package embed_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"github.com/skelegent/skelegent-go/bus/embed"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second
+
+func testContext(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// config is a server on a free port with a directory of its own.
+func config(t testing.TB) embed.Config {
+	t.Helper()
+	return embed.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", NoSync: true}
+}
+
+func start(t testing.TB, cfg embed.Config) *embed.Server {
+	t.Helper()
+	s, err := embed.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, s) })
+	return s
+}
+
+func stop(t testing.TB, s *embed.Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func node(t testing.TB, s *embed.Server) *nats.Conn {
+	t.Helper()
+	nc, err := s.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// guest connects over TCP without credentials.
+func guest(t testing.TB, s *embed.Server, opts ...nats.Option) *nats.Conn {
+	t.Helper()
+	opts = append([]nats.Option{nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}, opts...)
+	nc, err := nats.Connect(s.URL(), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+func js(t testing.TB, nc *nats.Conn) jetstream.JetStream {
+	t.Helper()
+	j, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// topology makes the streams and buckets that a node makes, with a message in each.
+func topology(t testing.TB, s *embed.Server) jetstream.JetStream {
+	t.Helper()
+	ctx, j := testContext(t), js(t, node(t, s))
+	for _, cfg := range []jetstream.StreamConfig{
+		{
+			Name: "SKG_LOG", Subjects: []string{"skg.log.>", "skg.signal.>"},
+			RePublish: &jetstream.RePublish{Source: "skg.log.>", Destination: "skg.event.>"},
+		},
+		{Name: "SKG_TASKS", Subjects: []string{"skg.task.*", "skg.wake.>"}, Retention: jetstream.WorkQueuePolicy},
+		{Name: "SKG_EFFECTS", Subjects: []string{"skg.effect.>"}, Retention: jetstream.WorkQueuePolicy},
+		{Name: "SKG_TIMERS", Subjects: []string{"skg.timer.>", "skg.due.>"}, AllowMsgSchedules: true},
+		{Name: "SKG_DEAD", Subjects: []string{"skg.dead.>"}},
+	} {
+		if _, err := j.CreateStream(ctx, cfg); err != nil {
+			t.Fatal(cfg.Name, err)
+		}
+	}
+	for _, subject := range []string{"skg.log.echo.i1.run", "skg.task.echo", "skg.effect.log.echo.i1", "skg.dead.echo"} {
+		if _, err := j.Publish(ctx, subject, []byte("{}")); err != nil {
+			t.Fatal(subject, err)
+		}
+	}
+	kv, err := j.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "SKG_STATE"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.PutString(ctx, "global.colour", "blue"); err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := j.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: "SKG_BLOBS"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := blobs.PutString(ctx, "echo/i1/abc", "a blob"); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// messages is how many each stream holds.
+func messages(t testing.TB, j jetstream.JetStream) map[string]uint64 {
+	t.Helper()
+	got := map[string]uint64{}
+	list := j.ListStreams(testContext(t))
+	for info := range list.Info() {
+		got[info.Config.Name] = info.State.Msgs
+	}
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

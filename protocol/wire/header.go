@@ -1,0 +1,25 @@
+package wire
+
+// Headers of messages on the bus. Those marked (carried) go through every hop.
+const (
+	HeaderRunID       = "Skg-Run-Id"        // (carried) names the run; a caller that gives one makes the dispatch idempotent
+	HeaderParentRunID = "Skg-Parent-Run-Id" // (carried) the run that dispatched this one
+	HeaderDeadline    = "Skg-Deadline"      // (carried) RFC 3339 with nanoseconds
+	HeaderBudget      = "Skg-Budget"        // (carried) Decimal USD left for this subtree
+	HeaderDepth       = "Skg-Depth"         // (carried) how many dispatches deep this one is, from 0
+	HeaderTrace       = "traceparent"       // (carried) W3C trace context
+	HeaderKind        = "Skg-Kind"          // the kind of an event, as in its body
+
+	HeaderError     = "Nats-Service-Error"      // the safe message of an error reply
+	HeaderErrorCode = "Nats-Service-Error-Code" // its code
+)
+
+// MaxDepth is how deep dispatches may nest before an operator refuses: an operator that calls itself
+// must end somewhere.
+const MaxDepth = 16
+
+// MaxID is the longest session, run or instance id in bytes that a message may carry.
+const MaxID = 512
+
+// MaxSignalType is the longest signal or query type in bytes.
+const MaxSignalType = 128
