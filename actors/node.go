@@ -34,6 +34,8 @@ type Config struct {
 	Topology bus.Topology
 	// WithoutEffects leaves the built-in kinds of effects to other nodes; those of RegisterEffect are performed.
 	WithoutEffects bool
+	// AckWait is after how long without a heartbeat what this node was doing goes to another; 10 s if 0.
+	AckWait time.Duration
 	// DrainTimeout bounds how long Run waits for what runs when its context has ended; 30 s if 0.
 	DrainTimeout time.Duration
 	// Logger is for all that the node does; nil is none.
@@ -188,7 +190,8 @@ func (n *Node) start(ctx context.Context) error {
 	identity := n.cfg.ID + "/" + uuid.NewString()
 	for _, r := range append(n.builtinEffects(), n.effects...) {
 		h, err := executor.Start(ctx, n.sys, executor.Config{
-			Conn: n.conn, Family: r.family, Executor: r.executor, Options: r.opts, Identity: identity, Logger: n.log,
+			Conn: n.conn, Family: r.family, Executor: r.executor, Options: r.opts, Identity: identity,
+			AckWait: n.cfg.AckWait, Logger: n.log,
 		})
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ func EffectRequests(head protocol.EffectRequest, effects protocol.Effects, next 
 		}
 		r := &requests[n]
 		r.Effects = append(r.Effects, protocol.RequestedEffect{
-			EffectID: protocol.EffectID(r.Operator, r.Instance, family, r.M, len(r.Effects)),
+			EffectID: protocol.EffectID(r.Operator, r.Instance, family, r.M, len(r.Effects)+1),
 			Effect:   protocol.AnyEffect{Effect: e},
 		})
 	}

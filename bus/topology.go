@@ -109,7 +109,7 @@ func differences(want, got jetstream.StreamConfig) []string {
 	check("discard", want.Discard, got.Discard)
 	check("storage", want.Storage, got.Storage)
 	check("max age", want.MaxAge, got.MaxAge)
-	check("per-message TTL", want.AllowMsgTTL, got.AllowMsgTTL || !want.AllowMsgTTL)
+	check("per-message TTL", want.AllowMsgTTL, got.AllowMsgTTL)
 	check("republish", republish(want.RePublish), republish(got.RePublish))
 	if got.Replicas < want.Replicas {
 		check("replicas", want.Replicas, got.Replicas)

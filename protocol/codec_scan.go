@@ -155,6 +155,14 @@ func bare[T ~string](raw []byte, known []T) (T, bool) {
 	return "", false
 }
 
+// literal is a number as it was written, as far as that is short, or else what raw is.
+func literal(raw []byte) string {
+	if len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') {
+		return string(raw[:min(len(raw), 40)])
+	}
+	return describe(raw)
+}
+
 func describe(raw []byte) string {
 	if len(raw) == 0 {
 		return "nothing"

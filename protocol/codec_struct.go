@@ -1,7 +1,9 @@
 package protocol
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -21,6 +23,7 @@ type planField struct {
 	name     string
 	index    int
 	nullable bool // null means absent, as for every optional member that is omitted when there is nothing to say
+	notNull  bool // a required list may be empty but not null, nor may a required pointer
 }
 
 var plans sync.Map // reflect.Type to *plan
@@ -44,6 +47,8 @@ func planOf(t reflect.Type) *plan {
 				p.byName[alias] = n
 			} else if opt == "required" {
 				p.required = append(p.required, n)
+				k := f.Type.Kind()
+				p.fields[n].notNull = (k == reflect.Slice || k == reflect.Pointer) && f.Type != reflect.TypeFor[json.RawMessage]()
 			}
 		}
 	}
@@ -67,8 +72,11 @@ func decodeFields(data []byte, v reflect.Value) error {
 			return at(string(name), errTwice)
 		}
 		seen |= 1 << n
-		if p.fields[n].nullable && isNull(raw) {
+		if isNull(raw) && p.fields[n].nullable {
 			return nil
+		}
+		if isNull(raw) && p.fields[n].notNull {
+			return at(string(name), errNull)
 		}
 		if err := decodeValue(raw, v.Field(p.fields[n].index)); err != nil {
 			return at(string(name), err)
@@ -125,22 +133,25 @@ func decodeValue(raw []byte, v reflect.Value) error {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		n, err := strconv.ParseUint(string(raw), 10, v.Type().Bits())
 		if err != nil {
-			return fmt.Errorf("expected a whole number from 0 to %d, got %.40s", uint64(math.MaxUint64)>>(64-v.Type().Bits()), raw)
+			return fmt.Errorf("expected a whole number from 0 to %d, got %s", uint64(math.MaxUint64)>>(64-v.Type().Bits()), literal(raw))
 		}
 		v.SetUint(n)
-	case reflect.Int, reflect.Int64:
-		n, err := strconv.ParseInt(string(raw), 10, 64)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n, err := strconv.ParseInt(string(raw), 10, v.Type().Bits())
 		if err != nil {
-			return fmt.Errorf("expected a whole number, got %.40s", raw)
+			return fmt.Errorf("expected a whole number, got %s", literal(raw))
 		}
 		v.SetInt(n)
 	case reflect.Float64:
 		f, err := strconv.ParseFloat(string(raw), 64)
 		if err != nil {
-			return fmt.Errorf("expected a number, got %.40s", raw)
+			return fmt.Errorf("expected a number, got %s", literal(raw))
 		}
 		v.SetFloat(f)
 	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return decodeBytes(raw, v)
+		}
 		return decodeSlice(raw, v)
 	case reflect.Map:
 		return decodeMap(raw, v)
@@ -158,6 +169,20 @@ func decodeValue(raw []byte, v reflect.Value) error {
 	default:
 		return json.Unmarshal(raw, v.Addr().Interface())
 	}
+	return nil
+}
+
+// decodeBytes reads bytes in base64, as encoding/json writes them.
+func decodeBytes(raw []byte, v reflect.Value) error {
+	text, err := unquote(raw)
+	if err != nil {
+		return err
+	}
+	b, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return errors.New("expected a string of base64")
+	}
+	v.SetBytes(b)
 	return nil
 }
 

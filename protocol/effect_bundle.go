@@ -33,7 +33,7 @@ type RequestedEffect struct {
 	Effect   AnyEffect `json:"effect" wire:"required"`
 }
 
-// EffectID returns the id of the effect at position i of message m.
+// EffectID returns the id of the effect at position i, from 1, of message m.
 func EffectID(operator OperatorID, instance, family string, m uint64, i int) string {
 	return fmt.Sprintf("%s/%d", EffectRequestID(operator, instance, family, m), i)
 }

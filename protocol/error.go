@@ -122,6 +122,9 @@ func AsError(err error) *Error {
 	case err == nil:
 		return nil
 	case errors.As(err, &e):
+		if e == nil { // a nil pointer in an error is no success
+			return NewError(CodeInternal, internalText)
+		}
 		return e
 	case errors.Is(err, context.DeadlineExceeded):
 		return NewError(CodeTimeout, "deadline exceeded").Because(err)

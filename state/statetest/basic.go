@@ -2,6 +2,7 @@ package statetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/skelegent/skelegent-go/protocol"
@@ -11,8 +12,9 @@ var basicClauses = []Clause{
 	clause("read_missing", func(b bench) { b.wants(session, "none", "") }),
 	clause("write_then_read", func(b bench) {
 		b.write(session, "k", `{"n":1}`)
-		b.wants(session, "k", `{"n":1}`)
-		b.wants(session, "k", `{"n":1}`) // reading takes nothing away
+		for range 3 { // reading takes nothing away
+			b.wants(session, "k", `{"n":1}`)
+		}
 	}),
 	clause("overwrite", func(b bench) {
 		b.write(session, "k", `"one"`)
@@ -48,7 +50,7 @@ func scopes() []protocol.Scope {
 	ids := []string{"", "a", "b", "a.b", "a/b", "A", "=", "a=2Eb", "*", ">", " ", "global", "\x00", "日本", strings.Repeat("x", 300)}
 	for _, id := range ids {
 		all = append(all, protocol.InSession(protocol.SessionID(id)), protocol.InWorkflow(protocol.WorkflowID(id)), protocol.CustomScope(id))
-		for _, op := range []string{"", "a", "b", "a.b"} {
+		for _, op := range []string{"", "a", "b", "a.b", "b.b"} {
 			all = append(all, protocol.OfOperator(protocol.WorkflowID(id), protocol.OperatorID(op)))
 		}
 	}
@@ -136,7 +138,8 @@ var keyClauses = []Clause{
 		key := strings.Repeat("long/", 2_000)
 		b.write(session, key+"\xff", `1`)
 		b.write(session, key+"b", `1`)
-		if got := b.list(session, key); len(got) != 2 || got[0] != key+"b" || got[1] != key+"\xff" {
+		got := b.list(session, key)
+		if len(got) != 2 || !slices.Contains(got, key+"b") || !slices.Contains(got, key+"\xff") {
 			b.Errorf("list of keys of 10 kB: got %d keys: %.60q", len(got), got)
 		}
 	}),

@@ -2,6 +2,7 @@ package statetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/skelegent/skelegent-go/protocol"
@@ -10,9 +11,9 @@ import (
 // keeps is a clause that values, which are without white space, are read as they were written.
 func keeps(name string, values ...string) Clause {
 	return clause(name, func(b bench) {
-		for _, v := range values {
-			b.write(session, "k", v)
-			b.wants(session, "k", v)
+		for i, v := range values {
+			b.write(session, fmt.Sprint(i), v)
+			b.wants(session, fmt.Sprint(i), v)
 		}
 	})
 }
@@ -41,7 +42,7 @@ var valueClauses = []Clause{
 		}
 	}),
 	clause("value_large", func(b bench) {
-		large := `"` + strings.Repeat("0123456789abcdef", 3<<16) + `"` // 3 MiB
+		large := `"` + strings.Repeat("0123456789abcdef", 3<<15) + `"` // 1.5 MiB
 		b.write(session, "large", large)
 		if got := b.read(session, "large"); string(got) != large {
 			b.Errorf("a value of %d bytes came back as %d others", len(large), len(got))

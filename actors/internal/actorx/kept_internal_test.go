@@ -35,6 +35,7 @@ func TestMessagesFromSuspendedMailboxAreKept(t *testing.T) {
 	crashes := 0
 	crashed := make(chan struct{}, 10)
 	r, err := sys.Spawn("a", func() Actor {
+		got = append(got, "start")
 		return crashing{
 			receive: func(msg any) {
 				if got = append(got, msg); msg == "boom" {
@@ -62,7 +63,7 @@ func TestMessagesFromSuspendedMailboxAreKept(t *testing.T) {
 	if err := sys.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]any{"boom", 1, nil, "boom", 2, 3}, got); d != "" {
+	if d := cmp.Diff([]any{"start", "boom", "start", 1, nil, "boom", "start", 2, 3}, got); d != "" {
 		t.Error(d)
 	}
 }

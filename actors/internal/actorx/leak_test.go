@@ -91,13 +91,16 @@ func TestDeadActorIsNotPinned(t *testing.T) {
 		hooks
 		memory [1 << 20]byte
 	}
+	self := make(chan *state, 2)
 	made := make(chan weak.Pointer[state], 2)
 	behavior := func() actorx.Actor {
 		s := &state{}
 		s.memory[0] = 1
 		made <- weak.Make(s)
+		self <- s
 		return s
 	}
+	keep := func(c *actorx.Context) { c.After(time.Hour, <-self) } // a timer that would hold the state
 	root := spawn(t, sys, "root", behavior)
 	var child *actorx.Ref
 	parent := spawn(t, sys, "parent", hooks{}.behavior())
@@ -107,9 +110,10 @@ func TestDeadActorIsNotPinned(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		child.Tell([]byte("x"))
+		child.Tell(keep)
 		c.Stop(child)
 	})
+	root.Tell(keep)
 	do(t, root, func(c *actorx.Context) { c.StopSelf() })
 	await(t, "end", root.Done())
 	await(t, "end", child.Done())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
 	"github.com/skelegent/skelegent-go/bus/runlog"
@@ -106,8 +107,9 @@ func (b *book) write(ctx context.Context, l ledger, kind protocol.EventKind, r *
 	if err != nil {
 		return l, fmt.Errorf("ledger record: %w", err)
 	}
-	// The id is unique to the content: who, what, where in the subject.
-	id := fmt.Sprintf("%s/%s/%d/%s@%d", protocol.EffectRequestID(r.Operator, r.Instance, b.family, r.M), kind, i, b.executor, l.seq)
+	// The server drops a message whose id it has seen, on any subject of the stream. So an id must not only be unique but
+	// unguessable: guests may publish signals to the same stream, with ids of their choice.
+	id := uuid.NewString()
 	body, err := protocol.Marshal(protocol.Event{
 		ID: id, Kind: kind, Operator: r.Operator, Instance: r.Instance, Run: r.Run, Parent: r.Parent,
 		Time: time.Now().UTC(), Trace: r.Trace, Data: data,

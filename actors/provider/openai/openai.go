@@ -141,6 +141,9 @@ func (p *Provider) ask(
 	if failed := ex.failure(ctx, err); failed != nil {
 		return nil, failed
 	}
+	if r := parseReport(ex.start); len(resp.Choices) == 0 && r.message+r.code != "" { // some send errors with status 200
+		return nil, ex.reported(r)
+	}
 	return read(resp)
 }
 

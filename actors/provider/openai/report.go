@@ -100,7 +100,7 @@ func newRedactor(key string, req protocol.InferRequest) redactor { return redact
 func (r redactor) line(said string) string {
 	said = strings.ToValidUTF8(said, "?")
 	said = strings.Join(strings.FieldsFunc(said, func(c rune) bool { return c <= ' ' || c == 0x7f }), " ")
-	said = cut(said, 4*maxSaid)
+	said = cut(said, 2*maxSaid) // searching long texts for a longer line takes too long
 	if r.key != "" {
 		said = strings.ReplaceAll(said, r.key, redacted)
 	}
@@ -110,12 +110,15 @@ func (r redactor) line(said string) string {
 			said = hide(said, t)
 		}
 	}
-	return cut(hide(said, r.req.System), maxSaid)
+	return cut(strings.ToValidUTF8(hide(said, r.req.System), ""), maxSaid)
 }
 
 // texts are all texts of a message, results and inputs of tools too.
 func texts(m protocol.Message) []string {
-	all := []string{m.Text()}
+	if m.Content.Blocks() == nil {
+		return []string{m.Text()}
+	}
+	var all []string
 	for _, b := range m.Content.Blocks() {
 		switch b := b.(type) {
 		case protocol.ToolUseBlock:

@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/skelegent/skelegent-go/actors/provider"
+	"github.com/skelegent/skelegent-go/actors/tool"
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// DefaultMaxTokens is how long an answer may be unless Config says otherwise.
+const DefaultMaxTokens = 4096
+
+// Config is what an agent is made of. Provider is required.
+type Config struct {
+	// Name is for logs, and the operator's name where the agent runs outside a node.
+	Name     string
+	Provider provider.Provider
+	// Model is the provider's default if empty.
+	Model string
+	// System is the system prompt; none if empty.
+	System string
+	// Tools are offered in this order. Of two with one name the later counts.
+	Tools []tool.Tool
+	// Limits are the agent's own; an input's config overrides them.
+	Limits Limits
+	// Ceiling is what neither Limits nor an input's config can exceed. What is zero or nil in it bounds nothing.
+	Ceiling *Limits
+	// MaxTokens is the longest answer; DefaultMaxTokens if 0.
+	MaxTokens uint32
+	// Temperature is the provider's default if nil.
+	Temperature *float64
+	// MaxResultText is how many bytes of a tool's result the model is shown; tool.DefaultMaxText if 0.
+	MaxResultText int
+	// NoStream asks the provider for whole answers also where somebody observes the run, so that there are no progress
+	// events.
+	NoStream bool
+	// Retry says when a failed model call is made again.
+	Retry Retry
+
+	// Now is time.Now if nil. Deadlines of contexts stay those of the time package.
+	Now func() time.Time
+	// Sleep waits for d, or less and returns an error if ctx ends; if nil, with a timer.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Rand returns a number in [0,1) for jitter; if nil, a random one.
+	Rand func() float64
+	// Logger is silent if nil. No prompts, answers or tool results go to it.
+	Logger *zap.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.Limits = c.Limits.withDefaults()
+	c.Retry = c.Retry.withDefaults()
+	if c.MaxTokens == 0 {
+		c.MaxTokens = DefaultMaxTokens
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Float64
+	}
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Provider == nil {
+		return errors.New("a provider is required")
+	}
+	if err := c.Limits.validate("limits"); err != nil {
+		return err
+	}
+	if c.Ceiling != nil {
+		return c.Ceiling.validate("ceiling")
+	}
+	return nil
+}
+
+func (l Limits) validate(name string) error {
+	if l.MaxCost != nil && l.MaxCost.IsNegative() {
+		return fmt.Errorf("%s: max cost must not be negative", name)
+	}
+	if l.MaxDuration < 0 {
+		return fmt.Errorf("%s: max duration must not be negative", name)
+	}
+	return nil
+}
+
+// Agent is a model that calls tools until it is done or a limit is reached. It is a protocol.Operator, safe for
+// concurrent use, and keeps nothing between inputs.
+type Agent struct {
+	cfg    Config
+	tools  *tool.Registry
+	log    *zap.Logger
+	single bool // one model call and no more
+}
+
+var _ protocol.Operator = (*Agent)(nil)
+
+// New returns an agent. The error says what in cfg cannot be used; it has the code invalid_input.
+func New(cfg Config) (*Agent, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, cfg.refuse(err)
+	}
+	tools, err := tool.NewRegistry(cfg.Tools...)
+	if err != nil {
+		return nil, cfg.refuse(err)
+	}
+	a := &Agent{cfg: cfg, tools: tools, log: cfg.Logger.Named("agent")}
+	if a.bounds(nil, nil).cost != nil && !a.priced(cfg.Model) {
+		return nil, cfg.refuse(noPrice(cfg.Model))
+	}
+	return a, nil
+}
+
+// SingleShot returns an agent that makes one model call, without tools. An answer that was cut at MaxTokens ends with
+// ExitTruncated and one that a filter stopped with safety_stop, as with any agent.
+func SingleShot(cfg Config) (*Agent, error) {
+	if len(cfg.Tools) > 0 {
+		return nil, cfg.refuse(errors.New("a single shot has no tools"))
+	}
+	a, err := New(cfg)
+	if err == nil {
+		a.single = true
+	}
+	return a, err
+}
+
+func (c Config) refuse(err error) error {
+	return protocol.NewError(protocol.CodeInvalidInput, fmt.Sprintf("agent %s: %v", c.Name, err)).Because(err)
+}
+
+// priced reports whether the provider knows, or may know, what calls of model cost.
+func (a *Agent) priced(model string) bool {
+	p, ok := a.cfg.Provider.(provider.Pricer)
+	return !ok || p.Priced(model)
+}
+
+func noPrice(model string) *protocol.Error {
+	return protocol.NewError(protocol.CodeInvalidInput, fmt.Sprintf(
+		"there is a money limit, but the price of model %q is not known: add it to the provider's prices or remove the limit",
+		model))
+}

@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// What applies where Limits are zero.
+const (
+	DefaultMaxTurns               = 10
+	DefaultMaxConsecutiveFailures = 3
+)
+
+// Limits bound one run. Reaching one ends it with an output that says so, not with an error.
+type Limits struct {
+	// MaxTurns is the number of model calls that were answered; DefaultMaxTurns if 0.
+	MaxTurns uint32
+	// MaxCost is in USD and includes what tools spent; nil is no limit. Nothing is begun once more was spent, so a run can
+	// exceed it by what one model or tool call costs. It needs a provider that knows the price of the model.
+	MaxCost *protocol.Decimal
+	// MaxDuration also ends a model or tool call that is under way; 0 is no limit.
+	MaxDuration time.Duration
+	// MaxToolCalls counts every call that was begun, also those of tools that do not exist; 0 is no limit.
+	MaxToolCalls uint32
+	// MaxConsecutiveFailures is how many failures in a row end the run, of model calls and of tool calls each;
+	// DefaultMaxConsecutiveFailures if 0.
+	MaxConsecutiveFailures uint32
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.MaxTurns == 0 {
+		l.MaxTurns = DefaultMaxTurns
+	}
+	if l.MaxConsecutiveFailures == 0 {
+		l.MaxConsecutiveFailures = DefaultMaxConsecutiveFailures
+	}
+	return l
+}
+
+// bounds are the limits of one run, where a zero that was asked for is one and nil is none.
+type bounds struct {
+	turns    uint32
+	failures uint32
+	calls    *uint32
+	duration *time.Duration
+	cost     *decimal.Decimal
+}
+
+// bounds puts together the agent's own limits, the overrides of an input (nil for none), the budget of the call (nil for
+// none) and the ceiling.
+func (a *Agent) bounds(over *protocol.OperatorConfig, budget *protocol.Decimal) bounds {
+	own := a.cfg.Limits
+	b := bounds{
+		turns: own.MaxTurns, failures: own.MaxConsecutiveFailures,
+		calls: some(own.MaxToolCalls), duration: some(own.MaxDuration),
+	}
+	if own.MaxCost != nil {
+		b.cost = &own.MaxCost.Decimal
+	}
+	if over != nil {
+		if over.MaxTurns != nil {
+			b.turns = *over.MaxTurns
+		}
+		if over.MaxDuration != nil {
+			b.duration = new(over.MaxDuration.Duration())
+		}
+		if over.MaxCost != nil {
+			b.cost = &over.MaxCost.Decimal
+		}
+	}
+	if c := a.cfg.Ceiling; c != nil {
+		b.turns = *smaller(&b.turns, some(c.MaxTurns))
+		b.failures = *smaller(&b.failures, some(c.MaxConsecutiveFailures))
+		b.calls = smaller(b.calls, some(c.MaxToolCalls))
+		b.duration = smaller(b.duration, some(c.MaxDuration))
+		b.cost = cheaper(b.cost, c.MaxCost)
+	}
+	b.cost = cheaper(b.cost, budget)
+	return b
+}
+
+// some returns nil for 0.
+func some[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+func smaller[T ~uint32 | ~int64](a, b *T) *T {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
+}
+
+func cheaper(a *decimal.Decimal, b *protocol.Decimal) *decimal.Decimal {
+	if b == nil || a != nil && a.LessThanOrEqual(b.Decimal) {
+		return a
+	}
+	return &b.Decimal
+}
+
+// errMaxDuration is the cause by which the run's own limit is told from the caller's deadline.
+var errMaxDuration = errors.New("max duration reached")
+
+// stop says that the run ends: with an error, or with an output for the reason.
+type stop struct {
+	err     error
+	exit    protocol.ExitReason
+	message *protocol.Content // nil is the last text of the model
+}
+
+func exit(kind protocol.ExitKind) *stop { return &stop{exit: protocol.Exit(kind)} }
+
+// ended returns how the run stops if ctx has ended, else nil.
+func ended(ctx context.Context) *stop {
+	if ctx.Err() == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errMaxDuration) {
+		return exit(protocol.ExitTimeout)
+	}
+	var coded *protocol.Error
+	if errors.As(cause, &coded) {
+		return &stop{err: coded}
+	}
+	return &stop{err: protocol.AsError(ctx.Err()).Because(cause)}
+}
+
+// mayGoOn returns how the run stops before another turn or tool call, nil if it does not. The order of the checks is the
+// specification's.
+func (r *run) mayGoOn(ctx context.Context, turn bool) *stop {
+	end := ended(ctx)
+	if end != nil && end.err != nil { // nobody waits for an output
+		return end
+	}
+	switch {
+	case turn && r.conv.metrics.Turns >= r.bounds.turns:
+		return exit(protocol.ExitMaxTurns)
+	case r.spent():
+		return exit(protocol.ExitBudgetExhausted)
+	case r.bounds.duration != nil && r.elapsed() > *r.bounds.duration:
+		return exit(protocol.ExitTimeout)
+	}
+	return end
+}
+
+// spent reports whether no more money or tool calls are left. Money whose amount is not known is too much for any limit.
+func (r *run) spent() bool {
+	m := &r.conv.metrics
+	if r.bounds.calls != nil && m.ToolCalls >= *r.bounds.calls {
+		return true
+	}
+	return r.bounds.cost != nil && (m.UnpricedCalls > 0 || m.Cost.GreaterThan(*r.bounds.cost))
+}
+
+// left returns the money that tools may spend, nil if there is no limit.
+func (r *run) left() *protocol.Decimal {
+	if r.bounds.cost == nil {
+		return nil
+	}
+	return &protocol.Decimal{Decimal: decimal.Max(decimal.Zero, r.bounds.cost.Sub(r.conv.metrics.Cost.Decimal))}
+}

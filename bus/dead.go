@@ -1,0 +1,176 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/skelegent/skelegent-go/protocol"
+	"github.com/skelegent/skelegent-go/protocol/wire"
+)
+
+// DeadMessage is a dead letter as it is stored. Letters with the same id are one, the newest; Copies counts them all.
+type DeadMessage struct {
+	Seq    uint64              `json:"seq"`
+	Time   time.Time           `json:"time"`
+	Letter protocol.DeadLetter `json:"letter"`
+	Copies []uint64            `json:"copies"` // the sequences of all of them, rising
+
+	messageID string
+}
+
+// DeadLetters returns the newest letters about an operator, or about all if it is empty: at most limit, newest first.
+func (c *Conn) DeadLetters(ctx context.Context, operator string, limit int) ([]DeadMessage, error) {
+	found, err := c.deadLetters(ctx, operator, func(stream jetstream.Stream, f func(jetstream.Msg)) error {
+		return c.scanLast(ctx, stream, c.deadFilter(operator), limit, f)
+	})
+	return found[:min(len(found), limit)], err
+}
+
+// FindDead returns the letter with an id, or with a sequence: not_found if there is none.
+func (c *Conn) FindDead(ctx context.Context, idOrSeq string) (DeadMessage, error) {
+	found, err := c.deadLetters(ctx, "", func(stream jetstream.Stream, f func(jetstream.Msg)) error {
+		return c.scan(ctx, stream, c.deadFilter(""), 1, func(m jetstream.Msg) bool { f(m); return true })
+	})
+	if err != nil {
+		return DeadMessage{}, err
+	}
+	seq, _ := strconv.ParseUint(idOrSeq, 10, 64) //nolint:errcheck // an id then, and no letter has sequence 0
+	for _, d := range found {
+		if d.Letter.ID == idOrSeq || slices.Contains(d.Copies, seq) {
+			return d, nil
+		}
+	}
+	return DeadMessage{}, protocol.NewError(protocol.CodeNotFound, fmt.Sprintf("dead letter not found: %.200s", idOrSeq))
+}
+
+func (c *Conn) deadFilter(operator string) string {
+	if operator == "" {
+		operator = "*"
+	}
+	return c.Names().Dead(operator)
+}
+
+// deadLetters collapses what read finds, newest first.
+func (c *Conn) deadLetters(ctx context.Context, operator string, read func(jetstream.Stream, func(jetstream.Msg)) error) ([]DeadMessage, error) {
+	if operator != "" {
+		if err := wire.CheckOperator(operator); err != nil {
+			return nil, protocol.NewError(protocol.CodeInvalidInput, "invalid input: "+err.Error())
+		}
+	}
+	stream, err := c.JetStream().Stream(ctx, c.Names().Stream(wire.StreamDead))
+	if err != nil {
+		return nil, Translate("read dead letters", err)
+	}
+	byID := map[string]*DeadMessage{}
+	err = read(stream, func(m jetstream.Msg) {
+		d := parseDead(m)
+		if old, ok := byID[d.Letter.ID]; ok {
+			d.Copies = append(old.Copies, d.Seq)
+		}
+		byID[d.Letter.ID] = &d
+	})
+	if err != nil {
+		return nil, Translate("read dead letters", err)
+	}
+	all := make([]DeadMessage, 0, len(byID))
+	for _, d := range byID {
+		all = append(all, *d)
+	}
+	slices.SortFunc(all, func(a, b DeadMessage) int { return int(b.Seq) - int(a.Seq) })
+	return all, nil
+}
+
+// parseDead reads a letter. One that is no letter becomes one that says so, with the message in it.
+func parseDead(m jetstream.Msg) DeadMessage {
+	d := DeadMessage{messageID: m.Headers().Get(nats.MsgIdHdr)}
+	if meta, err := m.Metadata(); err == nil {
+		d.Seq, d.Time = meta.Sequence.Stream, meta.Timestamp
+	}
+	d.Copies = []uint64{d.Seq}
+	err := protocol.Unmarshal(m.Data(), &d.Letter)
+	if err == nil && d.Letter.Reason != nil {
+		return d
+	}
+	reason := protocol.AsError(err)
+	if reason == nil {
+		reason = protocol.NewError(protocol.CodeInvalidInput, "the letter gives no reason")
+	}
+	operator := m.Subject()[strings.LastIndexByte(m.Subject(), '.')+1:]
+	d.Letter = protocol.DeadLetter{
+		ID: fmt.Sprintf("seq/%d", d.Seq), Operator: protocol.OperatorID(operator), Subject: m.Subject(), Reason: reason, Raw: m.Data(),
+	}
+	return d
+}
+
+// ErrLetterKept says that an effect was asked for again but its letter was not removed.
+var ErrLetterKept = errors.New("the letter was kept")
+
+// RetryDead asks executors for the effect of a letter again, under the same effect id, and removes the letter once that
+// is stored. It is an instance of its own, since the ledger of the old one says that the effect has ended.
+//
+// Where the server would take the letter of another failure for a repetition of this one, the letter stays, and the
+// error is ErrLetterKept: better one letter too many than one too few.
+func (c *Conn) RetryDead(ctx context.Context, d DeadMessage) error {
+	l := d.Letter
+	if l.Effect == nil {
+		return protocol.NewError(protocol.CodeUnsupported, "dead letter "+l.ID+" holds no effect that can be tried again; see its raw message, and drop it")
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("make instance: %w", err)
+	}
+	err = c.PublishEffects(ctx, []protocol.EffectRequest{{
+		Operator: l.Operator, Instance: "retry-" + id.String(), Run: l.Run, Kind: protocol.FamilyOf(l.Effect.Effect.Effect), M: 1,
+		Effects: []protocol.RequestedEffect{*l.Effect}, Ephemeral: true,
+	}})
+	if err != nil {
+		return err
+	}
+	if d.messageID == l.ID {
+		stream, err := c.JetStream().Stream(ctx, c.Names().Stream(wire.StreamDead))
+		if err != nil {
+			return Translate("read dead letters", err)
+		}
+		info := stream.CachedInfo()
+		if age := info.TimeStamp.Sub(d.Time); age < info.Config.Duplicates {
+			return protocol.NewError(protocol.CodeUnavailable, fmt.Sprintf(
+				"%v: it is younger than %s, and a second failure within that time would leave none; drop it when the effect is done",
+				ErrLetterKept, info.Config.Duplicates)).Because(ErrLetterKept)
+		}
+	}
+	return c.DropDead(ctx, d)
+}
+
+// DropDead removes a letter, all its copies. One that is gone already is no error.
+func (c *Conn) DropDead(ctx context.Context, d DeadMessage) error {
+	stream, err := c.JetStream().Stream(ctx, c.Names().Stream(wire.StreamDead))
+	if err != nil {
+		return Translate("drop dead letter", err)
+	}
+	for _, seq := range d.Copies {
+		err := stream.DeleteMsg(ctx, seq)
+		if err != nil && !isGone(err) {
+			return Translate("drop dead letter "+d.Letter.ID, err)
+		}
+	}
+	return nil
+}
+
+// isGone reports whether a message to be deleted is not there.
+func isGone(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrMsgNotFound) || errors.As(err, &api) &&
+		(api.ErrorCode == jetstream.JSErrCodeMessageNotFound || api.ErrorCode == codeDeleteFailed)
+}
+
+// codeDeleteFailed is also what the server says of a sequence that it has not.
+const codeDeleteFailed jetstream.ErrorCode = 10057
