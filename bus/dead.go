@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func (c *Conn) deadLetters(ctx context.Context, operator string, read func(jetst
 	for _, d := range byID {
 		all = append(all, *d)
 	}
-	slices.SortFunc(all, func(a, b DeadMessage) int { return int(b.Seq) - int(a.Seq) })
+	slices.SortFunc(all, func(a, b DeadMessage) int { return cmp.Compare(b.Seq, a.Seq) })
 	return all, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // plan says how the members of a struct are read.
@@ -114,6 +115,11 @@ func decodeValue(raw []byte, v reflect.Value) error {
 	switch u := v.Addr().Interface().(type) {
 	case *json.RawMessage:
 		*u = compacted(raw)
+		return nil
+	case *time.Time:
+		if err := u.UnmarshalJSON(raw); err != nil {
+			return fmt.Errorf("expected a time as in RFC 3339, such as 2026-01-02T15:04:05Z, got %s", describe(raw))
+		}
 		return nil
 	case json.Unmarshaler:
 		return u.UnmarshalJSON(raw)

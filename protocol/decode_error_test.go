@@ -50,7 +50,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"float too large", "effect", `{"type":"write_memory","scope":"global","key":"a","value":1,"salience":1e999}`, "salience", "expected a number"},
 		{"scope in list", "effects", `[{"type":"delete_memory","scope":"global","key":"a"},{"type":"delete_memory","scope":"all","key":"a"}]`, "[1].scope", "unknown variant"},
 		{"deep", "effect", `{"type":"delegate","operator":"a","input":{"message":"m","config":{"max_cost":"much"}}}`, "input.config.max_cost", "expected a decimal number"},
-		{"time", "event", `{"id":"e","kind":"log","operator":"o","instance":"i","run":"r","time":"yesterday","data":{}}`, "time", "yesterday"},
+		{"time", "event", `{"id":"e","kind":"log","operator":"o","instance":"i","run":"r","time":"yesterday","data":{}}`, "time", "expected a time as in RFC 3339, such as 2026-01-02T15:04:05Z, got a string"},
 		{"null time", "event", `{"id":"e","kind":"log","operator":"o","instance":"i","run":"r","time":null,"data":{}}`, "time", "must not be null"},
 		{"port", "network_policy", `{"default":"deny","rules":[{"destination":"d","port":65536,"action":"deny"}]}`, "rules[0].port", "from 0 to 65535"},
 		{"role", "role", `{"tool":{"name":"n"}}`, "tool.call_id", "is required"},
@@ -117,6 +117,7 @@ func TestErrorsStaySmall(t *testing.T) {
 	for typ, in := range map[string]string{
 		"effect":         `{"type":"` + long + `"}`,
 		"operator_input": `{"message":"m","config":{"max_turns":` + strings.Repeat("9", 100_000) + `}}`,
+		"event":          `{"id":"e","kind":"log","operator":"o","instance":"i","run":"r","time":"` + long + `","data":{}}`,
 		"decimal":        `"` + long + `"`,
 		"error":          `{"code":"internal","message":"m","details":{"` + long + `":1}}`,
 	} {

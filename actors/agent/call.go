@@ -52,7 +52,7 @@ func (r *run) useTools(ctx context.Context, calls []protocol.ToolCall, said *pro
 		return &stop{exit: protocol.Exit(protocol.ExitAwaitingApproval), message: said}
 	}
 	for _, c := range calls {
-		if end := r.mayGoOn(ctx, false); end != nil {
+		if end := r.mustStop(ctx, false); end != nil {
 			return end
 		}
 		if end := r.call(ctx, c); end != nil {
@@ -130,7 +130,7 @@ func (r *run) explain(c protocol.ToolCall, err error) string {
 // failed counts a failure and returns how the run stops if it does.
 func (r *run) failed(ctx context.Context, c protocol.ToolCall, err error) *stop {
 	if ctx.Err() != nil { // not the tool's failure
-		return r.mayGoOn(ctx, true)
+		return r.mustStop(ctx, true)
 	}
 	e := protocol.AsError(err)
 	log := r.log.With(zap.String("tool", c.Name), zap.String("code", string(e.Code)), zap.String("kind", string(e.Kind)))

@@ -140,7 +140,7 @@ func SingleShot(cfg Config) (*Agent, error) {
 }
 
 func (c Config) refuse(err error) error {
-	return protocol.NewError(protocol.CodeInvalidInput, fmt.Sprintf("agent %s: %v", c.Name, err)).Because(err)
+	return protocol.NewError(protocol.CodeInvalidInput, fmt.Sprintf("agent %q: %v", c.Name, err)).Because(err)
 }
 
 // priced reports whether the provider knows, or may know, what calls of model cost.

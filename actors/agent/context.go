@@ -9,7 +9,7 @@ import (
 // Context is what one run knows: the conversation, what was spent, and the effects that were declared. It is not safe for
 // concurrent use.
 type Context struct {
-	system   string
+	system   string // not among the messages
 	messages []protocol.Message
 	effects  protocol.Effects
 	metrics  Metrics
@@ -26,21 +26,11 @@ type Metrics struct {
 	SubDispatches       []protocol.SubDispatchRecord
 }
 
-// System returns the system prompt; it is not among the messages.
-func (c *Context) System() string { return c.system }
-
 // SharedMessages returns the conversation in order. It must not be changed; later messages do not appear in it.
 func (c *Context) SharedMessages() []protocol.Message { return slices.Clip(c.messages) }
 
 // SharedEffects returns what was declared, in order, under the same rules.
 func (c *Context) SharedEffects() protocol.Effects { return slices.Clip(c.effects) }
-
-// Metrics returns a copy.
-func (c *Context) Metrics() Metrics {
-	m := c.metrics
-	m.SubDispatches = slices.Clone(m.SubDispatches)
-	return m
-}
 
 // Append adds messages.
 func (c *Context) Append(messages ...protocol.Message) { c.messages = append(c.messages, messages...) }

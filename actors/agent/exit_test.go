@@ -63,6 +63,7 @@ func TestExitReasons(t *testing.T) {
 		calls  int // of tools that are recorded
 	}{
 		"complete":               {[]step{says("hi")}, agent.Limits{}, protocol.Exit(protocol.ExitComplete), "hi", 0},
+		"nothing said":           {[]step{{resp: protocol.InferResponse{StopReason: protocol.StopEndTurn}}}, agent.Limits{}, protocol.Exit(protocol.ExitComplete), "", 0},
 		"complete over budget":   {[]step{says("hi").costs("9")}, agent.Limits{MaxCost: new(protocol.MustDecimal("1"))}, protocol.Exit(protocol.ExitComplete), "hi", 0},
 		"truncated":              {[]step{says("hi").stopped(protocol.StopMaxTokens)}, agent.Limits{}, agent.ExitTruncated, "hi", 0},
 		"truncated call runs":    {[]step{says("", work).stopped(protocol.StopMaxTokens), says("hi")}, agent.Limits{}, protocol.Exit(protocol.ExitComplete), "hi", 1},

@@ -134,9 +134,9 @@ func ended(ctx context.Context) *stop {
 	return &stop{err: protocol.AsError(ctx.Err()).Because(cause)}
 }
 
-// mayGoOn returns how the run stops before another turn or tool call, nil if it does not. The order of the checks is the
+// mustStop returns how the run stops before another turn or tool call, nil if it need not. The order of the checks is the
 // specification's.
-func (r *run) mayGoOn(ctx context.Context, turn bool) *stop {
+func (r *run) mustStop(ctx context.Context, turn bool) *stop {
 	end := ended(ctx)
 	if end != nil && end.err != nil { // nobody waits for an output
 		return end

@@ -65,6 +65,22 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
+func TestClockOfItsOwn(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	cfg := agent.Config{
+		Provider: &model{steps: []step{says("a", uses("c", "work", `{}`))}}, Tools: tools(t),
+		Limits: agent.Limits{MaxDuration: 70 * time.Second},
+		Now:    func() time.Time { now = now.Add(10 * time.Second); return now },
+	}
+	// Looked at before each turn and call, and twice by each call: 40 s a turn.
+	out := execute(t, cfg, protocol.Text("go"))
+	wantExit(t, out, protocol.Exit(protocol.ExitTimeout), "a")
+	if out.Metadata.TurnsUsed != 2 || out.Metadata.Duration != 100_000 || out.Metadata.SubDispatches[0].Duration != 10_000 {
+		t.Errorf("got %+v", out.Metadata)
+	}
+}
+
 func TestRequestIsPutTogether(t *testing.T) {
 	t.Parallel()
 	var n counter

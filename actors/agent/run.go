@@ -31,7 +31,7 @@ func (a *Agent) Execute(ctx context.Context, in protocol.OperatorInput) (protoco
 	}
 	if r.inv.Operator == "" { // outside a node
 		named := *r.inv
-		named.Operator = protocol.OperatorID(a.cfg.Name)
+		named.Operator, named.Events = protocol.OperatorID(a.cfg.Name), r.events
 		ctx = protocol.WithInvocation(ctx, &named)
 	}
 	if r.bounds.duration != nil {
@@ -112,7 +112,7 @@ func (r *run) elapsed() time.Duration { return r.cfg.Now().Sub(r.start) }
 
 func (r *run) loop(ctx context.Context) *stop {
 	for {
-		if end := r.mayGoOn(ctx, true); end != nil {
+		if end := r.mustStop(ctx, true); end != nil {
 			return end
 		}
 		resp, end := r.infer(ctx)

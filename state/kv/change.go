@@ -138,7 +138,7 @@ func (s *Store) commit(ctx context.Context, msg *nats.Msg, subject, id string, e
 				return last.seq, nil
 			case last.seq != *expect && doubt:
 				// Ours may have landed and been replaced since.
-				return 0, errors.Join(errUnknown, err)
+				return 0, errors.Join(errUnknown, errConflict, err)
 			case last.seq != *expect:
 				return 0, errors.Join(errConflict, err)
 			}

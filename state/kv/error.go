@@ -106,10 +106,10 @@ func (s *Store) classify(ctx context.Context, err error) (protocol.Code, string)
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return protocol.CodeCancelled, "cancelled"
+	case errors.Is(err, errUnknown): // also after a conflict that may have been with ourselves
+		return protocol.CodeTimeout, "no answer in time; it may have been stored or not"
 	case errors.Is(err, errConflict):
 		return protocol.CodeConflict, "somebody else changed it first"
-	case errors.Is(err, errUnknown):
-		return protocol.CodeTimeout, "no answer in time; it may have been stored or not"
 	case errors.Is(err, nats.ErrPermissionViolation), errors.Is(err, nats.ErrAuthorization):
 		return protocol.CodePermissionDenied, "the server does not permit it"
 	case isFull(err):

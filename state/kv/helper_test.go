@@ -3,6 +3,7 @@ package kv_test
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -161,4 +162,32 @@ func (l *lossy) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.n
+}
+
+// switchboard connects a client to whatever server is there now.
+type switchboard struct {
+	mu sync.Mutex
+	ns *server.Server
+}
+
+func (s *switchboard) set(ns *server.Server) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ns = ns
+}
+
+// Dial implements nats.CustomDialer.
+func (s *switchboard) Dial(string, string) (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ns.InProcessConn()
+}
+
+func newJetStream(t testing.TB, nc *nats.Conn) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
 }

@@ -115,8 +115,9 @@ func (b *bridge) handle(lib actor.Context, msg any) {
 		b.start(lib)
 	case *actor.Restarting, *actor.Stopping: // the incarnation has been ended before
 	case *actor.Stopped:
+		b.sys.forget(b.ref) // before Done: its name is free then
 		b.ref.end()
-		b.sys.ended(b.ref)
+		b.sys.track(-1, 0) // after Done: System.Stop may return
 	case *actor.Terminated:
 		b.childEnded(lib, m)
 	default:

@@ -61,7 +61,7 @@ func TestRaceSpawnAndSend(t *testing.T) {
 	close(refs)
 	senders.Wait()
 	// By name, many want to be the one.
-	for range 300 {
+	for range 3000 {
 		var wg sync.WaitGroup
 		won := make(chan *actorx.Ref, 4)
 		for range 4 {

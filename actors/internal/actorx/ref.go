@@ -45,7 +45,8 @@ func (r *Ref) Tell(msg any) bool {
 	return false
 }
 
-// Done is closed when the actor has ended. Goroutines of its Async may still be about to return.
+// Done is closed when the actor has ended; the name of a root actor is free then, that of a child when its parent is told
+// Terminated. Goroutines of its Async may still be about to return.
 func (r *Ref) Done() <-chan struct{} {
 	r.mu.RLock()
 	done := r.done

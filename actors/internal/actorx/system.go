@@ -166,15 +166,13 @@ func (s *System) track(actors, tasks int) {
 	s.checkIdle()
 }
 
-// ended takes r out of the books.
-func (s *System) ended(r *Ref) {
+// forget frees the name of a root actor.
+func (s *System) forget(r *Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.roots[r.name] == r {
 		delete(s.roots, r.name)
 	}
-	s.actors--
-	s.checkIdle()
 }
 
 // checkIdle can be true but once: only actors start actors and tasks, and roots are refused when stopping.

@@ -34,8 +34,7 @@ func (e *env) hang(n int, stream bool) (begun, gone chan struct{}) {
 			send(w, contentType, body[:len(body)/n])
 		}
 		close(begun)
-		<-r.Context().Done()
-		close(gone)
+		e.gone(r, gone)
 	})
 	return begun, gone
 }
@@ -78,8 +77,7 @@ func silentError(ctx context.Context, e *env) error {
 		e.serve(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
 			flush(w)
-			<-r.Context().Done()
-			close(gone)
+			e.gone(r, gone)
 		})
 		short, cancel := context.WithTimeout(ctx, soon)
 		defer cancel()

@@ -1,9 +1,11 @@
 package providertest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,13 +23,19 @@ type env struct {
 	p      provider.Provider
 	handle atomic.Value // http.HandlerFunc
 	asked  atomic.Int64
+	over   chan struct{} // closed at the end of the case
 }
 
 func newEnv(h Harness) *env {
-	e := &env{Harness: h, client: &http.Client{Transport: &http.Transport{}}}
+	e := &env{Harness: h, client: &http.Client{Transport: &http.Transport{}}, over: make(chan struct{})}
 	e.serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) })
 	e.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.asked.Add(1)
+		body, err := io.ReadAll(r.Body) // only then does the server notice that the client goes
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		e.handle.Load().(http.HandlerFunc)(w, r)
 	}))
 	e.p = h.New(Config{URL: e.server.URL, HTTPClient: e.client, Prices: Prices()})
@@ -35,6 +43,7 @@ func newEnv(h Harness) *env {
 }
 
 func (e *env) close() {
+	close(e.over)
 	e.client.CloseIdleConnections()
 	e.server.CloseClientConnections()
 	e.server.Close()
@@ -42,6 +51,15 @@ func (e *env) close() {
 
 // serve sets what the server does from now on.
 func (e *env) serve(h http.HandlerFunc) { e.handle.Store(h) }
+
+// gone waits until the client is gone, and reports it on c, or until the case is over.
+func (e *env) gone(r *http.Request, c chan<- struct{}) {
+	select {
+	case <-r.Context().Done():
+		close(c)
+	case <-e.over:
+	}
+}
 
 // send writes the head and a part of a body.
 func send(w http.ResponseWriter, contentType string, body []byte) {
