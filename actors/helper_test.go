@@ -86,7 +86,7 @@ func node(t testing.TB, conn *bus.Conn, cfg actors.Config) *actors.Node {
 
 func start(t testing.TB, n *actors.Node) {
 	t.Helper()
-	if err := n.Start(testContext(t)); err != nil {
+	if err := n.Start(context.Background()); err != nil { // it bounds itself
 		t.Fatal(err)
 	}
 }

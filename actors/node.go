@@ -213,7 +213,17 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.discovery.start(); err != nil {
 		return err
 	}
-	return bus.Translate("start node", n.conn.NATS().FlushWithContext(ctx))
+	return n.flush(ctx)
+}
+
+// flushTimeout bounds how long the server may take to have heard everything.
+const flushTimeout = 10 * time.Second
+
+// flush returns when the server has everything that was sent, subscriptions included.
+func (n *Node) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	return bus.Translate("flush", n.conn.NATS().FlushWithContext(ctx))
 }
 
 func (n *Node) builtinEffects() []effectRegistration {
@@ -269,7 +279,7 @@ func (n *Node) stop(ctx context.Context) error {
 	}
 	errs = append(errs, drainAll(soft, n.executors)...)
 	err := n.sys.Stop(ctx)
-	if flushErr := n.conn.NATS().FlushWithContext(ctx); flushErr != nil {
+	if flushErr := n.flush(ctx); flushErr != nil {
 		n.log.Warn("last replies may be lost", zap.Error(flushErr))
 	}
 	for _, e := range errs {

@@ -61,6 +61,8 @@ func TestCluster(t *testing.T) {
 	clients := startCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
 	var stores []*kv.Store
 	for len(stores) < 3 {
 		s, err := kv.Open(ctx, clients[len(stores)], kv.Config{Create: true, Replicas: 3, Timeout: 15 * time.Second})
@@ -70,7 +72,7 @@ func TestCluster(t *testing.T) {
 		case ctx.Err() != nil:
 			t.Fatal(err)
 		default: // the cluster has no leader yet
-			time.Sleep(100 * time.Millisecond)
+			<-tick.C
 		}
 	}
 	t.Run("reads are never stale", func(t *testing.T) {

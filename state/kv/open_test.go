@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/skelegent/skelegent-go/protocol"
@@ -132,5 +133,21 @@ func TestPrefixesAreApart(t *testing.T) {
 	wants(t, theirs, "k", "")
 	if streamInfo(t, js, "KV_ACME_STATE").State.Msgs != 0 {
 		t.Error("the other bucket has a message")
+	}
+}
+
+func TestABucketOfAnotherDomain(t *testing.T) {
+	t.Parallel()
+	ns, _ := startServer(t, t.TempDir(), func(o *server.Options) { o.JetStreamDomain = "hub" })
+	js, err := jetstream.NewWithDomain(connect(t, ns).Conn(), "hub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, js, nil)
+	write(t, s, "k", `1`)
+	write(t, s, "k", large("x"))
+	wants(t, s, "k", large("x"))
+	if keys, err := s.List(t.Context(), scope, ""); err != nil || len(keys) != 1 {
+		t.Errorf("got %v, %v", keys, err)
 	}
 }
