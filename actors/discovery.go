@@ -153,12 +153,12 @@ func (s *service) stats() *micro.EndpointStats {
 	snap := s.host.Stats().Snapshot()
 	e := &micro.EndpointStats{
 		Name: endpointName, Subject: s.info.Endpoints[0].Subject, QueueGroup: operator.Queue,
-		NumRequests: int(snap.Requests), //nolint:gosec // a count of requests fits
-		NumErrors:   int(snap.Errors),   //nolint:gosec // a count of requests fits
+		NumRequests: int(snap.Requests),
+		NumErrors:   int(snap.Errors),
 		LastError:   snap.LastError, ProcessingTime: snap.Time,
 	}
 	if snap.Requests > 0 {
-		e.AverageProcessingTime = snap.Time / time.Duration(snap.Requests) //nolint:gosec // a count of requests fits
+		e.AverageProcessingTime = snap.Time / time.Duration(snap.Requests)
 	}
 	data, err := json.Marshal(counts{Running: snap.Running, Waiting: snap.Waiting, Refused: snap.Refused})
 	if err == nil {

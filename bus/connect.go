@@ -138,7 +138,7 @@ func (c *Conn) MaxPayload() int64 { return c.nc.MaxPayload() }
 func (c *Conn) Close(ctx context.Context) error {
 	closed := c.nc.StatusChanged(nats.CLOSED)
 	defer c.nc.RemoveStatusListener(closed)
-	unsent, _ := c.nc.Buffered() //nolint:errcheck // a closed connection has nothing
+	unsent, _ := c.nc.Buffered()
 	switch err := c.nc.Drain(); {
 	case errors.Is(err, nats.ErrConnectionReconnecting) && unsent > 0: // it closed at once
 		return fmt.Errorf("close connection while disconnected: %d bytes were not sent", unsent)

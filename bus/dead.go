@@ -44,7 +44,7 @@ func (c *Conn) FindDead(ctx context.Context, idOrSeq string) (DeadMessage, error
 	if err != nil {
 		return DeadMessage{}, err
 	}
-	seq, _ := strconv.ParseUint(idOrSeq, 10, 64) //nolint:errcheck // an id then, and no letter has sequence 0
+	seq, _ := strconv.ParseUint(idOrSeq, 10, 64)
 	for _, d := range found {
 		if d.Letter.ID == idOrSeq || slices.Contains(d.Copies, seq) {
 			return d, nil

@@ -61,6 +61,7 @@ func translateAPI(attempted string, api *jetstream.APIError) error {
 		return protocol.NewError(protocol.CodeQuotaExceeded, text+"; the store is full").Because(api)
 	case codeClusterUnavailable:
 		return protocol.NewError(protocol.CodeUnavailable, text).Because(api)
+	default:
 	}
 	if api.Code == 503 {
 		return protocol.NewError(protocol.CodeUnavailable, text).Because(api)

@@ -82,7 +82,7 @@ func (c *Conn) Observe(ctx context.Context, cfg ObserveConfig, f func(Observatio
 		select {
 		case m := <-o.core:
 			seen = observed(m.Subject, m.Data)
-			seen.Seq, _ = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64) //nolint:errcheck // 0 then
+			seen.Seq, _ = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
 		case m := <-o.stored:
 			seen = observed(c.Names().Event(m.Subject()), m.Data())
 			if meta, err := m.Metadata(); err == nil {

@@ -81,8 +81,9 @@ func (r ApprovalReason) MarshalJSON() ([]byte, error) {
 		return marshalExternal(r.kind, descriptionJSON{r.detail})
 	case ReasonMiddlewareBlocked:
 		return marshalExternal(r.kind, guardJSON{r.detail})
+	default:
+		return Marshal(string(r.Kind()))
 	}
-	return Marshal(string(r.Kind()))
 }
 
 // UnmarshalJSON reads every form.

@@ -37,7 +37,9 @@ func benchUnmarshal[T any](b *testing.B, text string) {
 	}
 }
 
-func BenchmarkMarshalInput(b *testing.B)    { benchMarshal[protocol.OperatorInput](b, benchInput) }
-func BenchmarkUnmarshalInput(b *testing.B)  { benchUnmarshal[protocol.OperatorInput](b, benchInput) }
-func BenchmarkMarshalOutput(b *testing.B)   { benchMarshal[protocol.OperatorOutput](b, benchOutput) }
+func BenchmarkMarshalInput(b *testing.B)   { benchMarshal[protocol.OperatorInput](b, benchInput) }
+func BenchmarkUnmarshalInput(b *testing.B) { benchUnmarshal[protocol.OperatorInput](b, benchInput) }
+
+func BenchmarkMarshalOutput(b *testing.B) { benchMarshal[protocol.OperatorOutput](b, benchOutput) }
+
 func BenchmarkUnmarshalOutput(b *testing.B) { benchUnmarshal[protocol.OperatorOutput](b, benchOutput) }

@@ -177,11 +177,12 @@ func (r ExitReason) append(dst []byte) []byte {
 		return append(dst, "}}"...)
 	case ExitCustom:
 		return append(appendString(append(dst, `{"custom":`...), r.detail), '}')
+	default:
+		return appendString(dst, string(r.Kind()))
 	}
-	return appendString(dst, string(r.Kind()))
 }
 
-func (m OperatorMetadata) appendJSON(dst []byte) ([]byte, error) {
+func (m OperatorMetadata) appendJSON(dst []byte) ([]byte, error) { //nolint:unparam // the appender interface has an error
 	dst = appendUint(append(dst, `{"tokens_in":`...), m.TokensIn)
 	dst = appendUint(append(dst, `,"tokens_out":`...), m.TokensOut)
 	dst = m.Cost.append(append(dst, `,"cost":"`...))

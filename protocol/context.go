@@ -188,7 +188,7 @@ func (c *OperatorContext) Snapshot() ContextSnapshot {
 		MessageCount:    uint64(len(c.messages)),
 		MessageMetas:    make([]MessageMeta, 0, len(c.messages)),
 		OperatorID:      c.operator,
-		EstimatedTokens: uint64(c.EstimatedTokens()), //nolint:gosec // a sum of lengths is not negative
+		EstimatedTokens: uint64(c.EstimatedTokens()),
 	}
 	for _, m := range c.messages {
 		s.MessageMetas = append(s.MessageMetas, m.Meta)

@@ -56,8 +56,9 @@ func (r ExitReason) String() string {
 	switch r.Kind() {
 	case ExitInterceptorHalt, ExitSafetyStop, ExitCustom:
 		return string(r.kind) + ": " + r.detail
+	default:
+		return string(r.Kind())
 	}
-	return string(r.Kind())
 }
 
 type reasonJSON struct {
@@ -102,6 +103,7 @@ func (r *ExitReason) UnmarshalJSON(raw []byte) error {
 		name, err := unquote(data)
 		*r = CustomExit(name)
 		return at(tag, err)
+	default:
 	}
 	if data == nil && slices.Contains(plainExits, kind) { // written with escapes
 		*r = Exit(kind)

@@ -34,7 +34,7 @@ func MillisOf(d time.Duration) Millis {
 
 // Duration returns m as a time.Duration, at most the longest of whole milliseconds that there is.
 func (m Millis) Duration() time.Duration {
-	return time.Duration(min(m, math.MaxInt64/Millis(time.Millisecond))) * time.Millisecond //nolint:gosec // in range
+	return time.Duration(min(m, math.MaxInt64/Millis(time.Millisecond))) * time.Millisecond
 }
 
 // String returns m with its unit, such as 1500ms.

@@ -59,8 +59,9 @@ func (s Scope) String() string {
 		return string(ScopeGlobal)
 	case ScopeOperator:
 		return fmt.Sprintf("%s/%s/%s", s.kind, s.id, s.operator)
+	default:
+		return fmt.Sprintf("%s/%s", s.kind, s.id)
 	}
-	return fmt.Sprintf("%s/%s", s.kind, s.id)
 }
 
 type operatorScope struct {
@@ -75,8 +76,9 @@ func (s Scope) MarshalJSON() ([]byte, error) {
 		return []byte(`"global"`), nil
 	case ScopeOperator:
 		return Marshal(map[ScopeKind]operatorScope{ScopeOperator: {Workflow: s.id, Operator: s.operator}})
+	default:
+		return Marshal(map[ScopeKind]string{s.kind: s.id})
 	}
-	return Marshal(map[ScopeKind]string{s.kind: s.id})
 }
 
 // UnmarshalJSON reads both documented forms: beside what MarshalJSON writes, {"operator":"coder"} (an empty

@@ -23,7 +23,8 @@ func (a *answers) Infer(_ context.Context, req protocol.InferRequest, _ func(pro
 func BenchmarkLoop(b *testing.B) {
 	echo := tool.Func("echo", "Echoes.", func(_ context.Context, in struct {
 		Text string `json:"text"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		return in.Text, nil
 	})
 	p := &answers{call: says("", uses("c", "echo", `{"text":"hello"}`)).resp, done: says("done").resp}

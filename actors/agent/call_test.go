@@ -210,7 +210,8 @@ func TestNothingOfTheConversationIsLogged(t *testing.T) {
 	core, logs := observer.New(zap.DebugLevel)
 	x := tool.Func("a", "", func(_ context.Context, in struct {
 		Do string `json:"do"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		if in.Do == "panic" {
 			panic(secret)
 		}

@@ -128,7 +128,9 @@ func TestD3Fact7ResultsAsTheModelSeesThem(t *testing.T) {
 		raw("s", `"as is"`), raw("n", `null`), raw("o", `{"a": 1}`), broken("e", protocol.ErrToolFailed("x")),
 	}}, protocol.Text("go"))
 	want := []protocol.ToolResultBlock{
-		{ToolUseID: "1", Content: "as is"}, {ToolUseID: "2", Content: "null"}, {ToolUseID: "3", Content: `{"a":1}`},
+		{ToolUseID: "1", Content: "as is"},
+		{ToolUseID: "2", Content: "null"},
+		{ToolUseID: "3", Content: `{"a":1}`},
 		{ToolUseID: "4", Content: "Error: execution failed: x", IsError: true},
 	}
 	if d := cmp.Diff(want, results(m.asks[1])); d != "" {

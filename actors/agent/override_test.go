@@ -228,18 +228,23 @@ func TestRetryDelays(t *testing.T) {
 		"doubles up to the bound": {
 			[]step{fails(busy), fails(busy), fails(busy), fails(busy), says("hi")},
 			agent.Limits{MaxConsecutiveFailures: 9},
-			[]time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 1500 * time.Millisecond}, protocol.ExitComplete,
+			[]time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 1500 * time.Millisecond},
+			protocol.ExitComplete,
 		},
 		"retry-after": {
-			[]step{fails(protocol.ErrRateLimited(7 * time.Second)), says("hi")}, agent.Limits{},
-			[]time.Duration{7 * time.Second}, protocol.ExitComplete,
+			[]step{fails(protocol.ErrRateLimited(7 * time.Second)), says("hi")},
+			agent.Limits{},
+			[]time.Duration{7 * time.Second},
+			protocol.ExitComplete,
 		},
 		"retry-after too long":   {[]step{fails(protocol.ErrRateLimited(time.Hour)), says("hi")}, agent.Limits{}, nil, ""},
 		"no time left":           {[]step{fails(protocol.ErrRateLimited(7 * time.Second)), says("hi")}, agent.Limits{MaxDuration: 5 * time.Second}, nil, ""},
 		"no time left, was paid": {[]step{says("", uses("c", "work", `{}`)), fails(protocol.ErrRateLimited(7 * time.Second))}, agent.Limits{MaxDuration: 5 * time.Second}, nil, protocol.ExitTimeout},
 		"success starts over": {
-			[]step{fails(busy), fails(busy), says("", uses("c", "work", `{}`)), fails(busy), fails(busy), says("hi")}, agent.Limits{},
-			[]time.Duration{250 * time.Millisecond, 500 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond}, protocol.ExitComplete,
+			[]step{fails(busy), fails(busy), says("", uses("c", "work", `{}`)), fails(busy), fails(busy), says("hi")},
+			agent.Limits{},
+			[]time.Duration{250 * time.Millisecond, 500 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond},
+			protocol.ExitComplete,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

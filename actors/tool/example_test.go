@@ -18,7 +18,8 @@ func ExampleFunc() {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := tool.Func("clock", "Tells the time.", func(_ context.Context, in struct {
 		Zone string `json:"zone,omitempty" jsonschema:"IANA name; UTC if empty"`
-	}) (Clock, error) {
+	},
+	) (Clock, error) {
 		zone, err := time.LoadLocation(in.Zone)
 		if err != nil {
 			return Clock{}, err

@@ -69,7 +69,7 @@ func TestGuestCannotRedirectAnswers(t *testing.T) {
 		"delivery, other case": {Subject: create, Data: []byte(`{"stream_name":"SKG_LOG","CONFIG":{"DELIVER_SUBJECT":"skg.dead.echo"}}`)},
 		"delivery, blank":      {Subject: create, Data: createBody(t, "skg.dead.echo 0\r\n\r\nPUB x")},
 	}
-	for name, msg := range cases {
+	for name, msg := range cases { //nolint:paralleltest // each looks at what the streams hold after it
 		t.Run(name, func(t *testing.T) {
 			nc := guest(t, s)
 			if err := errors.Join(nc.PublishMsg(msg), nc.Flush()); err != nil {
@@ -141,7 +141,7 @@ func raw(t *testing.T, s *embed.Server, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // read to its end
+	defer c.Close()
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}

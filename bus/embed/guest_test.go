@@ -107,8 +107,8 @@ func TestGuestPermissions(t *testing.T) {
 		{subscribe, "*.>", false},
 	}
 	before := messages(t, j)
-	before["SKG_LOG"]++ // the one signal
-	for _, c := range cases {
+	before["SKG_LOG"]++       // the one signal
+	for _, c := range cases { //nolint:paralleltest // the streams are compared after all of them
 		t.Run(c.verb+" "+c.subject, func(t *testing.T) {
 			nc := guest(t, s)
 			var err error

@@ -45,7 +45,7 @@ func TestAsync(t *testing.T) {
 	if o := run(func(context.Context) (int, error) { runtime.Goexit(); return 0, nil }); !errors.Is(o.err, actorx.ErrGoexit) {
 		t.Errorf("got %+v", o)
 	}
-	if o := run(func(context.Context) (int, error) { panic(nil) }); o.err == nil || errors.Is(o.err, actorx.ErrGoexit) {
+	if o := run(func(context.Context) (int, error) { panic(nil) }); o.err == nil || errors.Is(o.err, actorx.ErrGoexit) { //nolint:govet // the very case
 		t.Errorf("got %+v", o)
 	}
 	do(t, r, func(c *actorx.Context) {

@@ -106,7 +106,7 @@ func (b *bridge) end() {
 		}
 		c.entered = false
 		c.actor = nil
-		b.sys.deadLetters.Add(uint64(len(b.leftovers))) //nolint:gosec // a length
+		b.sys.deadLetters.Add(uint64(len(b.leftovers)))
 		b.leftovers = nil
 	}()
 	if s, ok := c.actor.(Stopper); ok {

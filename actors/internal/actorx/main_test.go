@@ -34,7 +34,7 @@ func observed() (*zap.Logger, *observer.ObservedLogs) {
 
 func stop(tb testing.TB, sys *actorx.System) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience) //nolint:usetesting // runs in Cleanup, too
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := sys.Stop(ctx); err != nil {
 		tb.Error(err)

@@ -255,7 +255,7 @@ func TestStopDuringBackoffDoesNotWait(t *testing.T) {
 	r.Tell(boom)
 	await(t, "crash", crashed)
 	go func() {
-		for range crashed { //nolint:revive // drained
+		for range crashed {
 		}
 	}()
 	defer close(crashed)

@@ -77,7 +77,7 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, deliverie
 		}
 		outcome, back := h.act(ctx, r, e)
 		if back {
-			return h.release(log, led, r, i, outcomes)
+			return h.release(log, led, r, i, outcomes) //nolint:contextcheck // it must get through although ctx has ended
 		}
 		outcomes = append(outcomes, outcome)
 		if err := h.bury(ctx, r, e, outcome); err != nil {

@@ -94,7 +94,7 @@ func (a *answer) count(u *goopenai.Usage) {
 	}
 }
 
-func natural(n int) uint64 { return uint64(max(0, n)) } //nolint:gosec // not negative
+func natural(n int) uint64 { return uint64(max(0, n)) }
 
 // response is the answer in our terms, still without a price.
 func (a *answer) response(requested string) protocol.InferResponse {

@@ -215,16 +215,22 @@ func TestSuite(t *testing.T) {
 		}), []string{"parallel tool calls"}},
 		{"unknown is free", price("0"), []string{"unknown price", "no usage, no cost"}},
 		{"one price for all", price("0.0000045"), []string{"cached tokens"}},
-		{"retry-after lost", coded(func(e *protocol.Error) *protocol.Error { return e.After(0) }),
-			[]string{"status 429 with seconds", "status 429 with a date", "calls at the same time", "status 400"}},
-		{"all transient", coded(func(*protocol.Error) *protocol.Error { return protocol.ErrProviderTransient("x", 0) }),
-			[]string{"status 401", "status 404", "garbage", "content blocked"}},
+		{
+			"retry-after lost", coded(func(e *protocol.Error) *protocol.Error { return e.After(0) }),
+			[]string{"status 429 with seconds", "status 429 with a date", "calls at the same time", "status 400"},
+		},
+		{
+			"all transient", coded(func(*protocol.Error) *protocol.Error { return protocol.ErrProviderTransient("x", 0) }),
+			[]string{"status 401", "status 404", "garbage", "content blocked"},
+		},
 		{"prompt in the error", coded(func(e *protocol.Error) *protocol.Error {
 			e.Message += providertest.Prompt
 			return e
 		}), []string{"status 500", "garbage"}},
-		{"key in a cause", coded(func(e *protocol.Error) *protocol.Error { return e.Because(errors.New(providertest.Key)) }),
-			[]string{"status 401"}},
+		{
+			"key in a cause", coded(func(e *protocol.Error) *protocol.Error { return e.Because(errors.New(providertest.Key)) }),
+			[]string{"status 401"},
+		},
 		{"retries", func(ctx context.Context, p provider.Provider, req protocol.InferRequest, s sink) (protocol.InferResponse, error) {
 			if _, err := p.Infer(ctx, req, nil); err == nil {
 				return protocol.InferResponse{}, nil

@@ -85,7 +85,7 @@ const (
 )
 
 // keyLike are keys, also such as OpenAI half hides in its answers.
-var keyLike = regexp.MustCompile(`\b(sk|pk|key|Bearer)[-_ ][A-Za-z0-9_\-*.]{6,}|[A-Za-z0-9_\-]*\*{3,}[A-Za-z0-9_\-]*`)
+var keyLike = regexp.MustCompile(`\b(?:[sp]k[-_]|Bearer +)[A-Za-z0-9_\-*.]{6,}|[A-Za-z0-9_\-]*\*{3,}[A-Za-z0-9_\-]*`)
 
 // redactor makes what a server says safe to show.
 type redactor struct {

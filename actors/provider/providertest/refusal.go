@@ -106,7 +106,7 @@ func (f refusal) matches(r result) error {
 	case f.is != "" && got.Code != f.is:
 		return fmt.Errorf("code %s, want %s", got.Code, f.is)
 	case got.Retryable != f.retryable:
-		return fmt.Errorf("%v: retryable %v, want %v", got, got.Retryable, f.retryable)
+		return fmt.Errorf("%w: retryable %v, want %v", got, got.Retryable, f.retryable)
 	case got.RetryAfter < f.wait-10*time.Second || got.RetryAfter > f.wait || f.wait > 0 && got.RetryAfter == 0:
 		return fmt.Errorf("retry after %v, want %v", got.RetryAfter, f.wait)
 	}
@@ -117,7 +117,7 @@ func (f refusal) matches(r result) error {
 func failed(r result, kinds ...protocol.ErrorKind) error {
 	var got *protocol.Error
 	if !errors.As(r.err, &got) {
-		return fmt.Errorf("got %v and %s, want a coded error", r.err, jsonOf(r.resp))
+		return fmt.Errorf("got %w and %s, want a coded error", r.err, jsonOf(r.resp))
 	}
 	ok := false
 	for _, k := range kinds {
@@ -143,9 +143,9 @@ func safe(err error) error {
 			return errors.New("the key is in an error")
 		case strings.Contains(said, "4711") || strings.Contains(said, "parrot in the cellar"):
 			return fmt.Errorf("the prompt is in an error: %.300s", said)
-		case e == err && len(said) > 300:
+		case errors.Is(e, err) && len(said) > 300:
 			return fmt.Errorf("an error of %d bytes", len(said))
-		case e == err && strings.ContainsFunc(said, func(c rune) bool { return c < ' ' || c == 0x7f || c == 0xfffd }):
+		case errors.Is(e, err) && strings.ContainsFunc(said, func(c rune) bool { return c < ' ' || c == 0x7f || c == 0xfffd }):
 			return fmt.Errorf("control characters in the error %q", said)
 		}
 	}
