@@ -30,6 +30,15 @@ const (
 	EventEffectDone     EventKind = "effect_done"     // the effects of a message ended, with their outcomes
 )
 
+// EventKinds lists every kind in the order of the constants.
+func EventKinds() []EventKind {
+	return []EventKind{
+		EventInvocationStarted, EventInferenceStarted, EventInferenceCompleted, EventToolCallAssembled, EventToolResultReceived,
+		EventIntentDeclared, EventProgress, EventArtifactProduced, EventLog, EventObservation, EventMetric, EventSuspended,
+		EventCompleted, EventFailed, EventEffectActing, EventEffectReleased, EventEffectDone,
+	}
+}
+
 // Event is something that happened, as observers see it.
 type Event struct {
 	ID       string     `json:"id" wire:"required"`

@@ -54,13 +54,14 @@ func (n Names) join(tokens ...string) string {
 	for _, t := range tokens {
 		size += 1 + len(t)
 	}
-	b := make([]byte, 0, size)
-	b = append(b, n.Prefix()...)
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString(n.Prefix())
 	for _, t := range tokens {
-		b = append(b, '.')
-		b = append(b, t...)
+		b.WriteByte('.')
+		b.WriteString(t)
 	}
-	return string(b)
+	return b.String()
 }
 
 // Op is where requests to an operator go; the reply is its OperatorOutput.

@@ -29,7 +29,7 @@ func (h *Host) run(ctx context.Context, r *request) {
 		return
 	}
 	start := time.Now()
-	inv, body, err := h.invoke(ctx, r, start)
+	inv, events, body, err := h.invoke(ctx, r, start)
 	var reply *nats.Msg
 	if err == nil {
 		reply = &nats.Msg{Subject: r.msg.Reply, Data: body}
@@ -44,17 +44,17 @@ func (h *Host) run(ctx context.Context, r *request) {
 		}
 	}
 	h.stats.ran(time.Since(start), failure(err))
-	h.conclude(inv, body, err)
+	h.conclude(inv, events, body, err)
 }
 
 // conclude publishes the run's last event and logs what a person has to see.
-func (h *Host) conclude(inv *protocol.Invocation, output []byte, err error) {
+func (h *Host) conclude(inv *protocol.Invocation, events *live, output []byte, err error) {
 	if err == nil {
-		inv.Events.Emit(protocol.EventCompleted, completed{Output: output})
+		events.completed(output)
 		return
 	}
 	e := protocol.AsError(err)
-	inv.Events.Emit(protocol.EventFailed, failed{Error: e})
+	events.Emit(protocol.EventFailed, failed{Error: e})
 	if e.Code == protocol.CodeInternal {
 		h.log.Error("operator failed", zap.String("run_id", string(inv.Run)), zap.String("code", string(e.Code)), zap.Error(e.Unwrap()))
 		return
@@ -62,23 +62,21 @@ func (h *Host) conclude(inv *protocol.Invocation, output []byte, err error) {
 	h.log.Debug("operator failed", zap.String("run_id", string(inv.Run)), zap.String("code", string(e.Code)))
 }
 
-// invoke reads the request, executes the operator and stores its effects. The invocation is never nil.
-func (h *Host) invoke(ctx context.Context, r *request, start time.Time) (*protocol.Invocation, []byte, error) {
-	inv := &protocol.Invocation{Operator: h.cfg.ID}
+// invoke reads the request, executes the operator and stores its effects. The invocation and its events are never nil.
+func (h *Host) invoke(ctx context.Context, r *request, start time.Time) (*protocol.Invocation, *live, []byte, error) {
 	call, deadline, err := bus.DecodeCall(r.msg.Header)
-	inv.Call, inv.Deadline = call, deadline
-	if err != nil || inv.Run == "" {
-		inv.Run = bus.NewRunID()
+	if err != nil || call.Run == "" {
+		call.Run = bus.NewRunID()
 	}
-	inv.Instance = string(inv.Run)
-	live := &live{conn: h.cfg.Conn, log: h.log, inv: inv}
-	inv.Events = live
+	inv := &protocol.Invocation{Call: call, Operator: h.cfg.ID, Instance: string(call.Run), Deadline: deadline}
+	events := &live{conn: h.cfg.Conn, log: h.log, inv: inv}
+	inv.Events = events
 	if err != nil {
-		return inv, nil, err
+		return inv, events, nil, err
 	}
 	in, err := bus.DecodeInput(r.msg.Data)
 	if err != nil {
-		return inv, nil, err
+		return inv, events, nil, err
 	}
 	if in.Session != nil {
 		inv.Instance = string(*in.Session)
@@ -88,24 +86,30 @@ func (h *Host) invoke(ctx context.Context, r *request, start time.Time) (*protoc
 		latest = deadline
 	}
 	if !start.Before(latest) {
-		return inv, nil, protocol.NewError(protocol.CodeTimeout, "the deadline passed before the operator began")
+		return inv, events, nil, protocol.NewError(protocol.CodeTimeout, "the deadline passed before the operator began")
 	}
-	live.emitStarted(in)
+	events.start(in)
+	body, err := h.perform(ctx, inv, in, latest)
+	return inv, events, body, err
+}
+
+// perform executes the operator and stores its effects; it returns the encoded output.
+func (h *Host) perform(ctx context.Context, inv *protocol.Invocation, in protocol.OperatorInput, latest time.Time) ([]byte, error) {
 	out, err := h.execute(ctx, inv, in, latest)
 	if err != nil {
-		return inv, nil, err
+		return nil, err
 	}
 	body, err := protocol.Marshal(out)
 	if err != nil {
-		return inv, nil, fmt.Errorf("encode output: %w", err)
+		return nil, fmt.Errorf("encode output: %w", err)
 	}
 	if len(out.Effects) == 0 {
-		return inv, body, nil
+		return body, nil
 	}
 	if err := h.cfg.Conn.CheckSize("output", len(body)); err != nil {
-		return inv, nil, err // before its effects are out: either both or none
+		return nil, err // before its effects are out: either both or none
 	}
-	return inv, body, h.storeEffects(ctx, inv, out.Effects)
+	return body, h.storeEffects(ctx, inv, out.Effects)
 }
 
 // execute calls the operator under the run's deadline, with its panics recovered.

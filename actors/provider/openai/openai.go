@@ -134,7 +134,7 @@ func (p *Provider) ask(
 			}
 			return nil, failed
 		}
-		// read as far as needed
+		defer func() { _ = stream.Close() }() // read as far as needed
 		return collect(ctx, stream, ex, sink)
 	}
 	resp, err := client.CreateChatCompletion(ctx, goopenai.ChatCompletionRequest{})
