@@ -24,12 +24,14 @@ func NewRunID() protocol.RunID {
 
 // encodeCall writes what travels beside an input into headers.
 func encodeCall(h nats.Header, c protocol.Call, deadline time.Time) {
-	h[wire.HeaderRunID] = []string{string(c.Run)}
+	values := [2]string{string(c.Run)} // one allocation for the two that are always there
+	h[wire.HeaderRunID] = values[0:1:1]
 	if c.Parent != "" {
 		h[wire.HeaderParentRunID] = []string{string(c.Parent)}
 	}
 	if !deadline.IsZero() {
-		h[wire.HeaderDeadline] = []string{deadline.UTC().Format(time.RFC3339Nano)}
+		values[1] = deadline.UTC().Format(time.RFC3339Nano)
+		h[wire.HeaderDeadline] = values[1:2:2]
 	}
 	if c.Budget != nil {
 		h[wire.HeaderBudget] = []string{c.Budget.Text()}

@@ -29,6 +29,10 @@ func Marshal(v any) ([]byte, error) {
 	return own, err
 }
 
+// Append appends the canonical JSON of v to dst and returns the longer slice; on an error, dst as it was. A pointer costs no
+// allocation.
+func Append(dst []byte, v any) ([]byte, error) { return appendValue(dst, v) }
+
 // appendValue appends the canonical JSON of v. On an error it returns what there is of dst, to be used again.
 func appendValue(dst []byte, v any) ([]byte, error) {
 	if a, ok := v.(appender); ok && !isNilPointer(v) {

@@ -38,6 +38,9 @@ func parseDecimal(literal []byte) (Decimal, error) {
 		return Decimal{}, err
 	}
 	if exact {
+		if coefficient == 0 && scale == 0 {
+			return Decimal{}, nil
+		}
 		return Decimal{decimal.New(coefficient, -scale)}, nil
 	}
 	d, err := decimal.NewFromString(string(literal))

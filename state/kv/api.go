@@ -61,9 +61,10 @@ func (v *verdict) failure() *jetstream.APIError { return v.Error }
 type message struct {
 	verdict
 	Message struct {
-		Seq    uint64 `json:"seq"`
-		Header []byte `json:"hdrs"`
-		Data   []byte `json:"data"`
+		Seq    uint64    `json:"seq"`
+		Header []byte    `json:"hdrs"`
+		Data   []byte    `json:"data"`
+		Time   time.Time `json:"time"`
 	} `json:"message"`
 }
 
@@ -86,8 +87,8 @@ func (s *Store) last(ctx context.Context, subject string) (stored, error) {
 	return parse(subject, answer.Message.Seq, header, answer.Message.Data), nil
 }
 
-// subjects returns those that match a filter, sorted. Deleted and expired keys are among them.
-func (s *Store) subjects(ctx context.Context, filter string) ([]string, error) {
+// subjects returns those of a stream that match a filter, sorted. Deleted and expired keys are among them.
+func (s *Store) subjects(ctx context.Context, stream, filter string) ([]string, error) {
 	var all []string
 	for {
 		var page struct {
@@ -98,7 +99,7 @@ func (s *Store) subjects(ctx context.Context, filter string) ([]string, error) {
 			} `json:"state"`
 		}
 		req := map[string]any{"subjects_filter": filter, "offset": len(all)}
-		if err := s.request(ctx, "STREAM.INFO", s.stream, req, &page); err != nil {
+		if err := s.request(ctx, "STREAM.INFO", stream, req, &page); err != nil {
 			return nil, err
 		}
 		for subject := range page.State.Subjects {
@@ -109,6 +110,20 @@ func (s *Store) subjects(ctx context.Context, filter string) ([]string, error) {
 			return slices.Compact(all), nil
 		}
 	}
+}
+
+// purge removes the messages of a subject whose sequence is lower than below, or all if that is 0, and returns how many.
+func (s *Store) purge(ctx context.Context, stream, subject string, below uint64) (uint64, error) {
+	var answer struct {
+		verdict
+		Purged uint64 `json:"purged"`
+	}
+	req := map[string]any{"filter": subject}
+	if below > 0 {
+		req["seq"] = below
+	}
+	err := s.request(ctx, "STREAM.PURGE", stream, req, &answer)
+	return answer.Purged, err
 }
 
 // readers is how many requests a listing has under way at a time.

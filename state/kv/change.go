@@ -71,9 +71,9 @@ func (s *Store) attempt(ctx context.Context, c change, old stored, expect *uint6
 	if err != nil {
 		return 0, err
 	}
-	seq, err := s.commit(ctx, msg, c.subject, id, expect)
+	seq, err := s.commit(ctx, s.stream, msg, c.subject, id, expect)
 	if c.record == nil && isFull(err) {
-		err = s.purge(ctx, c.subject, old.seq)
+		err = s.deleteFull(ctx, c.subject, old.seq)
 	}
 	switch {
 	case err == nil:
@@ -118,12 +118,12 @@ func (s *Store) inline() int {
 	return max(n, 0)
 }
 
-// commit publishes a message if the last one of its key has the expected sequence. While the outcome is unknown it publishes
-// again; a conflict is one only if it is not with itself.
-func (s *Store) commit(ctx context.Context, msg *nats.Msg, subject, id string, expect *uint64) (uint64, error) {
+// commit publishes a message if the last one of its subject has the expected sequence, or in any case if expect is nil. While
+// the outcome is unknown it publishes again; a conflict is one only if it is not with itself.
+func (s *Store) commit(ctx context.Context, stream string, msg *nats.Msg, subject, id string, expect *uint64) (uint64, error) {
 	doubt := false
 	for n := 0; ; n++ {
-		seq, err := s.publish(ctx, msg, id, expect)
+		seq, err := s.publish(ctx, stream, msg, id, expect)
 		switch {
 		case err == nil:
 			return seq, nil
@@ -160,10 +160,10 @@ func (s *Store) commit(ctx context.Context, msg *nats.Msg, subject, id string, e
 	}
 }
 
-func (s *Store) publish(ctx context.Context, msg *nats.Msg, id string, expect *uint64) (uint64, error) {
+func (s *Store) publish(ctx context.Context, stream string, msg *nats.Msg, id string, expect *uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Attempt)
 	defer cancel()
-	opts := []jetstream.PublishOpt{jetstream.WithMsgID(id), jetstream.WithExpectStream(s.stream)}
+	opts := []jetstream.PublishOpt{jetstream.WithMsgID(id), jetstream.WithExpectStream(stream)}
 	if expect != nil {
 		opts = append(opts, jetstream.WithExpectLastSequencePerSubject(*expect))
 	}
@@ -174,14 +174,10 @@ func (s *Store) publish(ctx context.Context, msg *nats.Msg, id string, expect *u
 	return ack.Sequence, nil
 }
 
-// purge removes a message without leaving a marker, which a full bucket has no room for. A later message stays.
-func (s *Store) purge(ctx context.Context, subject string, seq uint64) error {
-	var answer struct {
-		verdict
-		Purged uint64 `json:"purged"`
-	}
-	err := s.request(ctx, "STREAM.PURGE", s.stream, map[string]any{"filter": subject, "seq": seq + 1}, &answer)
-	if err == nil && answer.Purged == 0 {
+// deleteFull removes a message without leaving a marker, which a full bucket has no room for. A later message stays.
+func (s *Store) deleteFull(ctx context.Context, subject string, seq uint64) error {
+	purged, err := s.purge(ctx, s.stream, subject, seq+1)
+	if err == nil && purged == 0 {
 		return errConflict // replaced in the meantime
 	}
 	if err == nil {

@@ -83,7 +83,7 @@ func (s *Store) Traverse(ctx context.Context, scope protocol.Scope, from, relati
 
 // linked returns the keys one step from a key.
 func (s *Store) linked(ctx context.Context, scope protocol.Scope, from, relation string) ([]string, error) {
-	subjects, err := s.subjects(ctx, s.prefix+linkFilter(scope, from, relation))
+	subjects, err := s.subjects(ctx, s.stream, s.prefix+linkFilter(scope, from, relation))
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,8 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Store, erro
 	}
 	s := &Store{js: js, cfg: cfg, bucket: cfg.Names.Stream(wire.BucketState), log: cfg.Log.Named("state")}
 	s.stream, s.prefix = "KV_"+s.bucket, "$KV."+s.bucket+"."
+	s.blobs = cfg.Names.Stream(wire.BucketBlobs)
+	s.blobStream = "OBJ_" + s.blobs
 	s.api, s.publishPrefix = apiPrefix(js.Options())
 	opening, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
@@ -32,12 +34,8 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Store, erro
 		return nil, s.translate(ctx, "open bucket "+s.bucket, err)
 	}
 	s.maxMessage = int(info.Config.MaxMsgSize)
-	blobs := cfg.Names.Stream(wire.BucketBlobs)
-	if _, err = s.ensure(opening, blobsConfig(blobs, cfg)); err == nil {
-		s.blobs, err = js.ObjectStore(opening, blobs)
-	}
-	if err != nil {
-		return nil, s.translate(ctx, "open object store "+blobs, err)
+	if _, err = s.ensure(opening, blobsConfig(s.blobs, s.blobStream, cfg)); err != nil {
+		return nil, s.translate(ctx, "open object store "+s.blobs, err)
 	}
 	return s, nil
 }
@@ -57,9 +55,9 @@ func bucketConfig(bucket, stream string, cfg Config) jetstream.StreamConfig {
 }
 
 // blobsConfig is an object store as every client knows it, but read from its leader only.
-func blobsConfig(bucket string, cfg Config) jetstream.StreamConfig {
+func blobsConfig(bucket, stream string, cfg Config) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name: "OBJ_" + bucket, Subjects: []string{"$O." + bucket + ".C.>", "$O." + bucket + ".M.>"},
+		Name: stream, Subjects: []string{"$O." + bucket + ".C.>", "$O." + bucket + ".M.>"},
 		Description: "What is too large for a message.",
 		Storage:     jetstream.FileStorage, Replicas: cfg.Replicas, Discard: jetstream.DiscardNew,
 		MaxBytes: -1, AllowRollup: true,

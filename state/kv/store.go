@@ -22,14 +22,15 @@ var (
 
 // Store is a StateStore and a Graph in a bucket. Make one with Open.
 type Store struct {
-	js    jetstream.JetStream
-	cfg   Config
-	log   *zap.Logger
-	blobs jetstream.ObjectStore
+	js  jetstream.JetStream
+	cfg Config
+	log *zap.Logger
 
 	bucket        string // SKG_STATE
 	stream        string // KV_SKG_STATE
 	prefix        string // $KV.SKG_STATE.
+	blobs         string // SKG_BLOBS
+	blobStream    string // OBJ_SKG_BLOBS
 	api           string // $JS.API.
 	publishPrefix string // before prefix, where the bucket is in another domain
 	maxMessage    int    // of the bucket; not positive: what the server takes
@@ -121,7 +122,7 @@ func (s *Store) List(ctx context.Context, scope protocol.Scope, prefix string) (
 		return nil, err
 	}
 	defer cancel()
-	subjects, err := s.subjects(call, s.prefix+entryFilter(scope))
+	subjects, err := s.subjects(call, s.stream, s.prefix+entryFilter(scope))
 	if err != nil {
 		return nil, s.translate(ctx, "list "+clip(scope.String()), err)
 	}
@@ -172,7 +173,7 @@ func (s *Store) Search(ctx context.Context, scope protocol.Scope, query string, 
 	if search.Empty() {
 		return search.Results(), nil
 	}
-	subjects, err := s.subjects(call, s.prefix+entryFilter(scope))
+	subjects, err := s.subjects(call, s.stream, s.prefix+entryFilter(scope))
 	if err == nil {
 		err = search.Check(len(subjects))
 	}

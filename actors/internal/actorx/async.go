@@ -40,6 +40,46 @@ func Async[T any](c *Context, work func(ctx context.Context) (T, error), then fu
 	}()
 }
 
+// Task is work for a goroutine of its own, as an object and not as closures: where each message starts one, Do costs
+// less than Async and does the same.
+type Task interface {
+	// Work runs in the goroutine; ctx is as for Async.
+	Work(ctx context.Context)
+	// Then runs in the actor when Work has returned, in the incarnation that called Do only; err is a *PanicError if
+	// Work crashed.
+	Then(c *Context, err error)
+}
+
+// Do runs t as Async runs its functions.
+func Do(c *Context, t Task) {
+	c.check()
+	r := &running{c: c, task: t}
+	ctx := c.lifetime()
+	c.b.sys.track(0, 1)
+	go r.run(ctx)
+}
+
+// running is a task under way, and then the message that it has ended.
+type running struct {
+	c         *Context
+	task      Task
+	completed bool
+	err       error
+}
+
+func (r *running) run(ctx context.Context) {
+	b := r.c.b
+	defer b.sys.track(0, -1)
+	defer func() {
+		if !r.completed {
+			r.err = newPanicError(recover())
+		}
+		b.ref.push(r, false)
+	}()
+	r.task.Work(ctx)
+	r.completed = true
+}
+
 // lifetime of the incarnation, as a context.
 func (c *Context) lifetime() context.Context {
 	if c.ctx == nil {

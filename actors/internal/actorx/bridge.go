@@ -103,6 +103,12 @@ func (b *bridge) handle(lib actor.Context, msg any) {
 			m.run()
 			m.c.entered = false
 		}
+	case *running:
+		if b.alive(m.c) {
+			m.c.entered = true
+			m.task.Then(m.c, m.err)
+			m.c.entered = false
+		}
 	case *Timer:
 		if b.alive(m.c) && m.take() {
 			b.deliver(m.msg)

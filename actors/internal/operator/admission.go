@@ -14,8 +14,8 @@ import (
 type (
 	// request is a message that asks the operator for something.
 	request struct {
-		msg     *nats.Msg
-		arrived time.Time
+		msg       *nats.Msg
+		admission *admission // once it runs
 	}
 	// closing refuses what waits and what comes.
 	closing struct{}
@@ -71,15 +71,19 @@ func (a *admission) admit(c *actorx.Context, r *request) {
 
 func (a *admission) start(c *actorx.Context, r *request) {
 	a.running++
-	actorx.Async(c, func(ctx context.Context) (struct{}, error) {
-		a.host.run(ctx, r)
-		return struct{}{}, nil
-	}, func(c *actorx.Context, _ struct{}, err error) {
-		if err != nil { // run recovers the operator's panics, so this is ours
-			a.host.log.Error("run crashed", zap.Error(err))
-		}
-		a.finished(c)
-	})
+	r.admission = a
+	actorx.Do(c, r)
+}
+
+// Work implements actorx.Task.
+func (r *request) Work(ctx context.Context) { r.admission.host.run(ctx, r) }
+
+// Then implements actorx.Task.
+func (r *request) Then(c *actorx.Context, err error) {
+	if err != nil { // run recovers the operator's panics, so this is ours
+		r.admission.host.log.Error("run crashed", zap.Error(err))
+	}
+	r.admission.finished(c)
 }
 
 func (a *admission) finished(c *actorx.Context) {

@@ -58,8 +58,11 @@ type Host struct {
 	cfg   Config
 	log   *zap.Logger
 	stats *Stats
-	ref   *actorx.Ref
-	sub   *nats.Subscription
+	held  holder
+	// startedByUser is the data of the first event of most runs.
+	startedByUser []byte
+	ref           *actorx.Ref
+	sub           *nats.Subscription
 
 	closed chan struct{} // when the subscription has handed over its last message
 	gone   atomic.Bool   // Drain was called
@@ -69,6 +72,7 @@ type Host struct {
 func Start(sys *actorx.System, cfg Config) (*Host, error) {
 	h := &Host{cfg: cfg.withDefaults(), stats: &Stats{}, closed: make(chan struct{})}
 	h.log = h.cfg.Logger.Named("operator").With(zap.String("operator", string(cfg.ID)))
+	h.startedByUser = startedData(cfg.ID, protocol.TriggerUser, nil)
 	var err error
 	if h.ref, err = sys.Spawn("operator."+string(cfg.ID), func() actorx.Actor { return &admission{host: h} }); err != nil {
 		return nil, fmt.Errorf("start operator %s: %w", cfg.ID, err)
@@ -83,7 +87,7 @@ func Start(sys *actorx.System, cfg Config) (*Host, error) {
 
 // intake runs in the subscription's goroutine and only hands over, so that nothing piles up there.
 func (h *Host) intake(m *nats.Msg) {
-	if !h.ref.Tell(&request{msg: m, arrived: time.Now()}) {
+	if !h.ref.Tell(&request{msg: m}) {
 		h.refuse(m, errDraining)
 	}
 }
@@ -104,6 +108,7 @@ func (h *Host) Drain(ctx context.Context) error {
 	if _, err := actorx.Ask(ctx, h.ref, func(r actorx.Reply[struct{}]) any { return drain{r} }); err != nil {
 		return fmt.Errorf("drain operator %s: %w", h.cfg.ID, err)
 	}
+	h.held.close()
 	return nil
 }
 

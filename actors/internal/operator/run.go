@@ -30,16 +30,11 @@ func (h *Host) run(ctx context.Context, r *request) {
 	}
 	start := time.Now()
 	inv, events, body, err := h.invoke(ctx, r, start)
-	var reply *nats.Msg
 	if err == nil {
-		reply = &nats.Msg{Subject: r.msg.Reply, Data: body}
-		err = h.cfg.Conn.CheckSize("output", len(body))
-	}
-	if err != nil {
-		reply = bus.ErrorMessage(r.msg.Reply, err)
+		err = h.cfg.Conn.CheckSize("output", len(body.output))
 	}
 	if r.msg.Reply != "" {
-		if sendErr := h.cfg.Conn.NATS().PublishMsg(reply); sendErr != nil {
+		if sendErr := h.send(r.msg.Reply, body, err); sendErr != nil {
 			h.log.Warn("reply not sent", zap.Error(sendErr))
 		}
 	}
@@ -47,10 +42,17 @@ func (h *Host) run(ctx context.Context, r *request) {
 	h.conclude(inv, events, body, err)
 }
 
+func (h *Host) send(reply string, body encoded, failure error) error {
+	if failure != nil {
+		return h.cfg.Conn.NATS().PublishMsg(bus.ErrorMessage(reply, failure))
+	}
+	return h.cfg.Conn.NATS().Publish(reply, body.output)
+}
+
 // conclude publishes the run's last event and logs what a person has to see.
-func (h *Host) conclude(inv *protocol.Invocation, events *live, output []byte, err error) {
+func (h *Host) conclude(inv *protocol.Invocation, events *live, body encoded, err error) {
 	if err == nil {
-		events.completed(output)
+		events.emit(protocol.EventCompleted, body.event)
 		return
 	}
 	e := protocol.AsError(err)
@@ -63,20 +65,20 @@ func (h *Host) conclude(inv *protocol.Invocation, events *live, output []byte, e
 }
 
 // invoke reads the request, executes the operator and stores its effects. The invocation and its events are never nil.
-func (h *Host) invoke(ctx context.Context, r *request, start time.Time) (*protocol.Invocation, *live, []byte, error) {
+func (h *Host) invoke(ctx context.Context, r *request, start time.Time) (*protocol.Invocation, *live, encoded, error) {
 	call, deadline, err := bus.DecodeCall(r.msg.Header)
 	if err != nil || call.Run == "" {
 		call.Run = bus.NewRunID()
 	}
 	inv := &protocol.Invocation{Call: call, Operator: h.cfg.ID, Instance: string(call.Run), Deadline: deadline}
-	events := &live{conn: h.cfg.Conn, log: h.log, inv: inv}
+	events := &live{host: h, inv: inv}
 	inv.Events = events
 	if err != nil {
-		return inv, events, nil, err
+		return inv, events, encoded{}, err
 	}
 	in, err := bus.DecodeInput(r.msg.Data)
 	if err != nil {
-		return inv, events, nil, err
+		return inv, events, encoded{}, err
 	}
 	if in.Session != nil {
 		inv.Instance = string(*in.Session)
@@ -86,7 +88,7 @@ func (h *Host) invoke(ctx context.Context, r *request, start time.Time) (*protoc
 		latest = deadline
 	}
 	if !start.Before(latest) {
-		return inv, events, nil, protocol.NewError(protocol.CodeTimeout, "the deadline passed before the operator began")
+		return inv, events, encoded{}, protocol.NewError(protocol.CodeTimeout, "the deadline passed before the operator began")
 	}
 	events.start(in)
 	body, err := h.perform(ctx, inv, in, latest)
@@ -94,22 +96,35 @@ func (h *Host) invoke(ctx context.Context, r *request, start time.Time) (*protoc
 }
 
 // perform executes the operator and stores its effects; it returns the encoded output.
-func (h *Host) perform(ctx context.Context, inv *protocol.Invocation, in protocol.OperatorInput, latest time.Time) ([]byte, error) {
+func (h *Host) perform(ctx context.Context, inv *protocol.Invocation, in protocol.OperatorInput, latest time.Time) (encoded, error) {
 	out, err := h.execute(ctx, inv, in, latest)
 	if err != nil {
-		return nil, err
+		return encoded{}, err
 	}
-	body, err := protocol.Marshal(out)
+	body, err := encode(&out)
 	if err != nil {
-		return nil, fmt.Errorf("encode output: %w", err)
+		return body, err
 	}
 	if len(out.Effects) == 0 {
 		return body, nil
 	}
-	if err := h.cfg.Conn.CheckSize("output", len(body)); err != nil {
-		return nil, err // before its effects are out: either both or none
+	if err := h.cfg.Conn.CheckSize("output", len(body.output)); err != nil {
+		return body, err // before its effects are out: either both or none
 	}
 	return body, h.storeEffects(ctx, inv, out.Effects)
+}
+
+// encoded is an output as the reply has it, and around it the data of the run's last event.
+type encoded struct{ output, event []byte }
+
+func encode(out *protocol.OperatorOutput) (encoded, error) {
+	const open, end = `{"output":`, '}'
+	buf, err := protocol.Append(append(make([]byte, 0, 512), open...), out)
+	if err != nil {
+		return encoded{}, fmt.Errorf("encode output: %w", err)
+	}
+	buf = append(buf, end)
+	return encoded{output: buf[len(open) : len(buf)-1], event: buf}, nil
 }
 
 // execute calls the operator under the run's deadline, with its panics recovered.
