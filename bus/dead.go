@@ -30,10 +30,16 @@ type DeadMessage struct {
 
 // DeadLetters returns the newest letters about an operator, or about all if it is empty: at most limit, newest first.
 func (c *Conn) DeadLetters(ctx context.Context, operator string, limit int) ([]DeadMessage, error) {
-	found, err := c.deadLetters(ctx, operator, func(stream jetstream.Stream, f func(jetstream.Msg)) error {
-		return c.scanLast(ctx, stream, c.deadFilter(operator), limit, f)
-	})
-	return found[:min(len(found), limit)], err
+	for n := limit; ; n *= 8 {
+		whole := false
+		found, err := c.deadLetters(ctx, operator, func(stream jetstream.Stream, f func(jetstream.Msg)) (err error) {
+			whole, err = c.scanLast(ctx, stream, c.deadFilter(operator), n, f)
+			return err
+		})
+		if err != nil || whole || len(found) >= limit {
+			return found[:min(len(found), limit)], err
+		}
+	}
 }
 
 // FindDead returns the letter with an id, or with a sequence: not_found if there is none.
@@ -159,19 +165,13 @@ func (c *Conn) DropDead(ctx context.Context, d DeadMessage) error {
 	}
 	for _, seq := range d.Copies {
 		err := stream.DeleteMsg(ctx, seq)
-		if err != nil && !isGone(err) {
+		if err == nil {
+			continue
+		}
+		// The server says of a sequence that it has not, and of one that it cannot delete, the same.
+		if _, lookErr := stream.GetMsg(ctx, seq); !errors.Is(lookErr, jetstream.ErrMsgNotFound) {
 			return Translate("drop dead letter "+d.Letter.ID, err)
 		}
 	}
 	return nil
 }
-
-// isGone reports whether a message to be deleted is not there.
-func isGone(err error) bool {
-	var api *jetstream.APIError
-	return errors.Is(err, jetstream.ErrMsgNotFound) || errors.As(err, &api) &&
-		(api.ErrorCode == jetstream.JSErrCodeMessageNotFound || api.ErrorCode == codeDeleteFailed)
-}
-
-// codeDeleteFailed is also what the server says of a sequence that it has not.
-const codeDeleteFailed jetstream.ErrorCode = 10057

@@ -28,16 +28,20 @@ func (c *Conn) Outcomes(ctx context.Context, limit int) ([]Outcome, error) {
 	if err != nil {
 		return nil, Translate("read outcomes", err)
 	}
-	var all []Outcome
-	err = c.scanLast(ctx, stream, c.Names().All("log.*.*.done"), limit, func(m jetstream.Msg) {
-		all = append(all, outcomesOf(m)...)
-		all = all[max(0, len(all)-limit):]
-	})
-	if err != nil {
-		return nil, Translate("read outcomes", err)
+	for n := limit; ; n *= 8 { // not every record says how an effect ended
+		var all []Outcome
+		whole, err := c.scanLast(ctx, stream, c.Names().All("log.*.*.done"), n, func(m jetstream.Msg) {
+			all = append(all, outcomesOf(m)...)
+			all = all[max(0, len(all)-limit):]
+		})
+		if err != nil {
+			return nil, Translate("read outcomes", err)
+		}
+		if whole || len(all) == limit {
+			slices.Reverse(all)
+			return all, nil
+		}
 	}
-	slices.Reverse(all)
-	return all, nil
 }
 
 // outcomesOf reads a record of a ledger: none where it does not say how effects ended.

@@ -68,12 +68,12 @@ func drainBatch(ctx context.Context, batch jetstream.MessageBatch, f func(jetstr
 	}
 }
 
-// scanLast is scan over the newest messages, at least n of those that match if there are so many. Where the matching
-// ones are rare it looks further and further back.
-func (c *Conn) scanLast(ctx context.Context, stream jetstream.Stream, filter string, n int, f func(jetstream.Msg)) error {
+// scanLast is scan over the newest messages, at least n of those that match; whole says that there are no others. Where
+// the matching ones are rare it looks further and further back.
+func (c *Conn) scanLast(ctx context.Context, stream jetstream.Stream, filter string, n int, f func(jetstream.Msg)) (whole bool, err error) {
 	info, err := stream.Info(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	first, last := max(1, info.State.FirstSeq), info.State.LastSeq
 	for window := uint64(n); ; window = grow(window) {
@@ -83,10 +83,10 @@ func (c *Conn) scanLast(ctx context.Context, stream jetstream.Stream, filter str
 		}
 		matching, err := c.countFrom(ctx, stream, filter, since)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if matching >= uint64(n) || since == first {
-			return c.scan(ctx, stream, filter, since, func(m jetstream.Msg) bool { f(m); return true })
+			return since == first, c.scan(ctx, stream, filter, since, func(m jetstream.Msg) bool { f(m); return true })
 		}
 	}
 }

@@ -50,13 +50,13 @@ type Task interface {
 	Then(c *Context, err error)
 }
 
-// Do runs t as Async runs its functions.
+// Do runs t as Async runs its functions, in a goroutine that may have run others before: its stack has grown already.
 func Do(c *Context, t Task) {
 	c.check()
 	r := &running{c: c, task: t}
 	ctx := c.lifetime()
 	c.b.sys.track(0, 1)
-	go r.run(ctx)
+	c.b.sys.workers.run(job{r, ctx})
 }
 
 // running is a task under way, and then the message that it has ended.

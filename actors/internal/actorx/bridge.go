@@ -33,6 +33,7 @@ type bridge struct {
 	started time.Time     // of the current incarnation
 
 	// Of a pending restart, guarded by ref.mu.
+	inline  *inlineDispatcher // nil for an actor with goroutines of its own
 	again   func()
 	backoff *time.Timer
 	orphans int // children of the crashed incarnation that have not ended
@@ -51,10 +52,14 @@ func newBridge(sys *System, parent *Ref, name string, behavior Behavior) *bridge
 // props returns template for this actor.
 func (b *bridge) props(template *actor.Props) *actor.Props {
 	p := *template
-	return (&p).Configure(
+	made := (&p).Configure(
 		actor.WithProducer(func() actor.Actor { return b }),
 		actor.WithOnInit(func(lib actor.Context) { b.pid = lib.Self() }),
 	)
+	if b.inline != nil {
+		made = made.Configure(actor.WithDispatcher(b.inline))
+	}
+	return made
 }
 
 // uniqueID is never used twice, so no stale address can reach a later actor of the same name; the library frees the name

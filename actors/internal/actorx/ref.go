@@ -73,8 +73,16 @@ func (r *Ref) push(msg any, gated bool) bool {
 		r.mu.RUnlock()
 		return false
 	}
+	inline := b.inline
+	if inline == nil {
+		b.sys.send.Send(b.pid, msg)
+		r.mu.RUnlock()
+		return true
+	}
+	inline.begin()
 	b.sys.send.Send(b.pid, msg)
 	r.mu.RUnlock()
+	inline.run()
 	return true
 }
 

@@ -30,6 +30,8 @@ type System struct {
 
 	deadLetters, restarts, lateReplies atomic.Uint64
 
+	workers workers
+
 	mu       sync.Mutex
 	roots    map[string]*Ref
 	actors   int
@@ -80,7 +82,7 @@ func NewSystem(cfg Config) *System {
 
 // Spawn starts a root actor. It fails with ErrNameTaken while another root of that name has not ended, and with
 // ErrStopped after Stop. It does not wait for the actor's Start.
-func (s *System) Spawn(name string, behavior Behavior) (*Ref, error) {
+func (s *System) Spawn(name string, behavior Behavior, opts ...Option) (*Ref, error) {
 	if name == "" {
 		return nil, fmt.Errorf("spawn: %w", ErrName)
 	}
@@ -93,6 +95,9 @@ func (s *System) Spawn(name string, behavior Behavior) (*Ref, error) {
 		return nil, fmt.Errorf("spawn %s: %w", name, ErrNameTaken)
 	}
 	b := newBridge(s, nil, name, behavior)
+	for _, o := range opts {
+		o(b)
+	}
 	if _, err := s.send.SpawnNamed(b.props(s.asRoot), b.uniqueID()); err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", name, err)
 	}
@@ -119,11 +124,13 @@ func (s *System) Stop(ctx context.Context) error {
 	}
 	select {
 	case <-s.idle:
+		s.workers.stop()
 		return nil
 	default:
 	}
 	select {
 	case <-s.idle:
+		s.workers.stop()
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("stop actors: %s: %w", s.running(), context.Cause(ctx))

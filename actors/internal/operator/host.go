@@ -74,7 +74,7 @@ func Start(sys *actorx.System, cfg Config) (*Host, error) {
 	h.log = h.cfg.Logger.Named("operator").With(zap.String("operator", string(cfg.ID)))
 	h.startedByUser = startedData(cfg.ID, protocol.TriggerUser, nil)
 	var err error
-	if h.ref, err = sys.Spawn("operator."+string(cfg.ID), func() actorx.Actor { return &admission{host: h} }); err != nil {
+	if h.ref, err = sys.Spawn("operator."+string(cfg.ID), func() actorx.Actor { return &admission{host: h} }, actorx.Inline()); err != nil {
 		return nil, fmt.Errorf("start operator %s: %w", cfg.ID, err)
 	}
 	nc := cfg.Conn.NATS()
