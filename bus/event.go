@@ -71,7 +71,7 @@ func (c *Conn) Observe(ctx context.Context, cfg ObserveConfig, f func(Observatio
 			return err
 		}
 	}
-	if err := c.NATS().FlushWithContext(ctx); err != nil {
+	if err := c.flush(ctx); err != nil {
 		return Translate("observe events", err)
 	}
 	if cfg.Ready != nil {
@@ -96,6 +96,13 @@ func (c *Conn) Observe(ctx context.Context, cfg ObserveConfig, f func(Observatio
 			return nil
 		}
 	}
+}
+
+// flush returns when the server has seen what was sent. The client wants a deadline for it.
+func (c *Conn) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	return c.NATS().FlushWithContext(ctx)
 }
 
 func observed(subject string, data []byte) Observation {

@@ -136,7 +136,7 @@ func TestObserveEnds(t *testing.T) {
 		"core": {Live: "skg.live.>", Log: "skg.event.>"},
 		"log":  {Live: "skg.live.>", Log: "skg.event.>", Since: 1},
 	} {
-		ctx, cancel := context.WithCancelCause(connectContext(t))
+		ctx, cancel := context.WithCancelCause(t.Context()) // without a deadline
 		enough := errors.New("enough")
 		cfg.Ready = func() { cancel(enough) }
 		if err := c.Observe(ctx, cfg, func(bus.Observation) bool { return true }); !errors.Is(err, enough) {
