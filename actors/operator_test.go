@@ -352,6 +352,35 @@ func TestStatsAreTrue(t *testing.T) {
 	}
 }
 
+// counts are what discovery says beside the fields of micro.
+type counts struct {
+	Running, Waiting int64
+	Refused          uint64
+}
+
+func statsOf(t testing.TB, conn *bus.Conn, operator string) counts {
+	t.Helper()
+	var s micro.Stats
+	if err := json.Unmarshal(ask(t, conn, "$SRV.STATS."+operator).Data, &s); err != nil {
+		t.Fatal(err)
+	}
+	var c counts
+	if err := json.Unmarshal(s.Endpoints[0].Data, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// until asks again and again.
+func until(t testing.TB, ok func() bool) {
+	t.Helper()
+	for ctx := testContext(t); !ok(); {
+		if ctx.Err() != nil {
+			t.Fatal("it does not come true")
+		}
+	}
+}
+
 func ask(t testing.TB, conn *bus.Conn, subject string) *nats.Msg {
 	t.Helper()
 	m, err := conn.NATS().RequestWithContext(testContext(t), subject, nil)

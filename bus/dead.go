@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/skelegent/skelegent-go/protocol"
@@ -24,8 +22,6 @@ type DeadMessage struct {
 	Time   time.Time           `json:"time"`
 	Letter protocol.DeadLetter `json:"letter"`
 	Copies []uint64            `json:"copies"` // the sequences of all of them, rising
-
-	messageID string
 }
 
 // DeadLetters returns the newest letters about an operator, or about all if it is empty: at most limit, newest first.
@@ -98,7 +94,7 @@ func (c *Conn) deadLetters(ctx context.Context, operator string, read func(jetst
 
 // parseDead reads a letter. One that is no letter becomes one that says so, with the message in it.
 func parseDead(m jetstream.Msg) DeadMessage {
-	d := DeadMessage{messageID: m.Headers().Get(nats.MsgIdHdr)}
+	var d DeadMessage
 	if meta, err := m.Metadata(); err == nil {
 		d.Seq, d.Time = meta.Sequence.Stream, meta.Timestamp
 	}
@@ -118,41 +114,20 @@ func parseDead(m jetstream.Msg) DeadMessage {
 	return d
 }
 
-// ErrLetterKept says that an effect was asked for again but its letter was not removed.
-var ErrLetterKept = errors.New("the letter was kept")
-
-// RetryDead asks executors for the effect of a letter again, under the same effect id, and removes the letter once that
-// is stored. It is an instance of its own, since the ledger of the old one says that the effect has ended.
-//
-// Where the server would take the letter of another failure for a repetition of this one, the letter stays, and the
-// error is ErrLetterKept: better one letter too many than one too few.
+// RetryDead asks executors for the effect of a letter again, under the same effect id, and removes the letter once that is
+// stored. It is an instance of its own, since the ledger of the old one says that the effect has ended; the instance is
+// named after the letter, so that to do this twice for one letter performs the effect once.
 func (c *Conn) RetryDead(ctx context.Context, d DeadMessage) error {
 	l := d.Letter
 	if l.Effect == nil {
 		return protocol.NewError(protocol.CodeUnsupported, "dead letter "+l.ID+" holds no effect that can be tried again; see its raw message, and drop it")
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return fmt.Errorf("make instance: %w", err)
-	}
-	err = c.PublishEffects(ctx, []protocol.EffectRequest{{
-		Operator: l.Operator, Instance: "retry-" + id.String(), Run: l.Run, Kind: protocol.FamilyOf(l.Effect.Effect.Effect), M: 1,
-		Effects: []protocol.RequestedEffect{*l.Effect}, Ephemeral: true,
+	err := c.PublishEffects(ctx, []protocol.EffectRequest{{
+		Operator: l.Operator, Instance: fmt.Sprintf("retry-%d-%d", d.Seq, d.Time.UnixNano()), Run: l.Run,
+		Kind: protocol.FamilyOf(l.Effect.Effect.Effect), M: 1, Effects: []protocol.RequestedEffect{*l.Effect}, Ephemeral: true,
 	}})
 	if err != nil {
 		return err
-	}
-	if d.messageID == l.ID {
-		stream, err := c.JetStream().Stream(ctx, c.Names().Stream(wire.StreamDead))
-		if err != nil {
-			return Translate("read dead letters", err)
-		}
-		info := stream.CachedInfo()
-		if age := info.TimeStamp.Sub(d.Time); age < info.Config.Duplicates {
-			return protocol.NewError(protocol.CodeUnavailable, fmt.Sprintf(
-				"%v: it is younger than %s, and a second failure within that time would leave none; drop it when the effect is done",
-				ErrLetterKept, info.Config.Duplicates)).Because(ErrLetterKept)
-		}
 	}
 	return c.DropDead(ctx, d)
 }

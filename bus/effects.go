@@ -81,12 +81,14 @@ func (c *Conn) PublishEffects(ctx context.Context, requests []protocol.EffectReq
 	return nil
 }
 
-// PublishDead stores a dead letter, once for its id.
+// PublishDead stores a dead letter, once for its id and instance: an effect that is tried again is one of another instance,
+// and its second failure is news.
 func (c *Conn) PublishDead(ctx context.Context, letter protocol.DeadLetter) error {
 	body, err := protocol.Marshal(letter)
 	if err != nil {
 		return protocol.NewError(protocol.CodeInternal, "dead letter cannot be written: "+err.Error()).Because(err)
 	}
-	_, err = c.JetStream().Publish(ctx, c.Names().Dead(string(letter.Operator)), body, jetstream.WithMsgID(letter.ID))
+	_, err = c.JetStream().Publish(ctx, c.Names().Dead(string(letter.Operator)), body,
+		jetstream.WithMsgID(letter.ID+"@"+wire.Escape(letter.Instance)))
 	return Translate("publish dead letter", err)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -181,8 +180,6 @@ func (a *app) changeLetters(ctx context.Context, s *session, letters []bus.DeadM
 	for _, d := range letters {
 		err := change(ctx, s, d)
 		switch {
-		case errors.Is(err, bus.ErrLetterKept):
-			a.err.print(oneLine(d.Letter.ID+": "+err.Error()) + "\n")
 		case ctx.Err() != nil:
 			return err
 		case err != nil:

@@ -40,26 +40,9 @@ func (w *world) fails(t *testing.T, run string) {
 	w.eventually(t, "mailer/"+run+"/mail/1/1", "effects")
 }
 
-// shortMemory makes the server forget the ids of letters at once, so that a letter about a second failure is not taken
-// for a repetition of the first.
-func shortMemory(t *testing.T, w *world) {
-	t.Helper()
-	ctx := testContext(t)
-	stream, err := w.conn.JetStream().Stream(ctx, "SKG_DEAD")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := stream.CachedInfo().Config
-	cfg.Duplicates = 100_000_000 // the least that the server takes
-	if _, err := w.conn.JetStream().UpdateStream(ctx, cfg); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestDead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	shortMemory(t, w)
 	w.run(t, "dead", "ls").want(t, exitDone, "no dead letters\n", "")
 	if got := decode[[]bus.DeadMessage](t, w.run(t, "dead", "ls", "--json")); len(got) != 0 {
 		t.Errorf("got %+v", got)
@@ -80,7 +63,6 @@ func TestDead(t *testing.T) {
 	w.run(t, "dead", "drop", "1").want(t, exitFailed, "", "--nkey .skelegent/node.key")
 	w.run(t, "dead", "ls").want(t, exitDone, "mailer/r1/mail/1/1", "") // it is still there
 
-	waitOld(t, w)
 	w.node(t, "dead", "retry", "1").want(t, exitDone, "retried mailer/r1/mail/1/1\n", "")
 	w.run(t, "dead", "show", "1").want(t, exitFailed, "", "not_found")
 	r := w.node(t, "dead", "drop", "--all", "--operator", "mailer", "--json")
@@ -98,27 +80,14 @@ func TestDead(t *testing.T) {
 	}
 }
 
-// waitOld returns when the letters are older than the server's memory of their ids.
-func waitOld(t *testing.T, w *world) {
-	t.Helper()
-	ctx := testContext(t)
-	for {
-		stream, err := w.conn.JetStream().Stream(ctx, "SKG_DEAD")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info := stream.CachedInfo(); info.TimeStamp.Sub(info.State.LastTime) > info.Config.Duplicates {
-			return
-		}
-	}
-}
-
-func TestDeadRetryOfAYoungLetter(t *testing.T) {
+// An effect that is tried again at once and fails again is among the dead letters again.
+func TestDeadRetryThatFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.fails(t, "r1")
-	w.node(t, "dead", "retry", "1").want(t, exitDone, "retried", "the letter was kept")
-	w.run(t, "dead", "ls").want(t, exitDone, "mailer/r1/mail/1/1", "")
+	w.mail <- protocol.NewError(protocol.CodeInvalidInput, "still no such address")
+	w.node(t, "dead", "retry", "1").want(t, exitDone, "retried mailer/r1/mail/1/1", "")
+	w.eventually(t, "still no such address", "dead", "ls")
 }
 
 func TestDeadThatCannotBeRetried(t *testing.T) {
