@@ -57,6 +57,7 @@ type Node struct {
 	hosts     []*operator.Host
 	executors []*executor.Host
 	discovery *discovery
+	janitor   *janitor
 	stopped   chan struct{}
 	stopErr   error
 }
@@ -213,6 +214,9 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.discovery.start(); err != nil {
 		return err
 	}
+	if s, ok := n.cfg.State.(sweeper); ok {
+		n.janitor = startJanitor(s, n.log)
+	}
 	return n.flush(ctx)
 }
 
@@ -278,6 +282,9 @@ func (n *Node) stop(ctx context.Context) error {
 		n.discovery.stop()
 	}
 	errs = append(errs, drainAll(soft, n.executors)...)
+	if n.janitor != nil {
+		n.janitor.stop()
+	}
 	err := n.sys.Stop(ctx)
 	if flushErr := n.flush(ctx); flushErr != nil {
 		n.log.Warn("last replies may be lost", zap.Error(flushErr))

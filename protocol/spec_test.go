@@ -48,11 +48,11 @@ func TestSpecAgreesWithTheCode(t *testing.T) {
 	same("event kinds", table("Events"), []string{
 		string(protocol.EventInvocationStarted), string(protocol.EventInferenceStarted), string(protocol.EventProgress),
 		string(protocol.EventInferenceCompleted), string(protocol.EventToolCallAssembled), string(protocol.EventToolResultReceived),
-		string(protocol.EventIntentDeclared), string(protocol.EventCompleted), string(protocol.EventFailed),
+		string(protocol.EventIntentDeclared), string(protocol.EventLog), string(protocol.EventCompleted), string(protocol.EventFailed),
 		string(protocol.EventEffectActing), string(protocol.EventEffectReleased), string(protocol.EventEffectDone),
 	})
 	for _, k := range []protocol.EventKind{
-		protocol.EventArtifactProduced, protocol.EventLog, protocol.EventObservation, protocol.EventMetric, protocol.EventSuspended,
+		protocol.EventArtifactProduced, protocol.EventObservation, protocol.EventMetric, protocol.EventSuspended,
 	} {
 		if !strings.Contains(string(spec), "`"+string(k)+"`") {
 			t.Errorf("SPEC.md does not name %s", k)

@@ -38,6 +38,11 @@ type (
 		Capability string          `json:"capability_id"`
 		Input      json.RawMessage `json:"input"`
 	}
+	logged struct {
+		Level   protocol.LogLevel `json:"level"`
+		Message string            `json:"message"`
+		Error   *protocol.Error   `json:"error"`
+	}
 	toolResultReceived struct {
 		CallID     string `json:"call_id"`
 		Capability string `json:"capability_id"`

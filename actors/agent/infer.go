@@ -104,7 +104,8 @@ func (r *run) giveUp(log *zap.Logger, err error, reason protocol.ExitReason) *st
 	if r.conv.metrics.Turns == 0 {
 		return &stop{err: protocol.WrapModel(err)}
 	}
-	// The output has no place for the error.
+	// The output has no place for the error: whoever wants to know why looks at the events.
+	r.events.Emit(protocol.EventLog, logged{Level: protocol.LogError, Message: "the run ends: " + err.Error(), Error: protocol.AsError(err)})
 	log.Warn("model call failed, the run ends", zap.Stringer("exit", reason), zap.Error(err))
 	return &stop{exit: reason}
 }

@@ -37,6 +37,6 @@
 // call that nothing fits fails.
 //
 // Made up ids are the same in each run of a program. With a sink the answer is streamed in pieces of a few
-// characters. A Provider counts its calls and keeps their requests for assertions, so it grows; it is safe for
+// characters. A Provider counts its calls and keeps the last 1,000 requests for assertions; it is safe for
 // concurrent use, and which of two simultaneous calls gets which step is open.
 package scripted

@@ -19,6 +19,7 @@ type Provider struct {
 
 	mu       sync.Mutex
 	taken    []int // calls by step
+	calls    int
 	requests []protocol.InferRequest
 }
 
@@ -49,10 +50,13 @@ func FromScript(script Script) *Provider {
 func (p *Provider) Calls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.requests)
+	return p.calls
 }
 
-// Requests returns the requests of the calls in the order in which they came.
+// maxRequests is how many requests are kept.
+const maxRequests = 1000
+
+// Requests returns the requests of the last 1,000 calls in the order in which they came.
 func (p *Provider) Requests() []protocol.InferRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +104,12 @@ func (p *Provider) Infer(
 func (p *Provider) take(req protocol.InferRequest, now situation) (step Step, call int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.requests) == maxRequests {
+		p.requests = slices.Delete(p.requests, 0, 1)
+	}
 	p.requests = append(p.requests, snapshot(req))
-	call = len(p.requests)
+	p.calls++
+	call = p.calls
 	for i, s := range p.script.Steps {
 		if p.script.Mode == ModeMatch {
 			if !s.Match.fits(now) || s.Repeat > 0 && p.taken[i] >= s.Repeat {
