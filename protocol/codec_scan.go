@@ -65,6 +65,14 @@ func elements(data []byte, f func(i int, value []byte) error) error {
 	return nil
 }
 
+func endsScalar(c byte) bool {
+	switch c {
+	case ',', ':', ']', '}', ' ', '\n', '\t', '\r':
+		return true
+	}
+	return false
+}
+
 func skipSpace(data []byte, i int) int {
 	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
 		i++
@@ -94,7 +102,7 @@ func skipValue(data []byte, i int) int {
 			i++
 			continue
 		default: // a number, true, false or null
-			for i < len(data) && bytes.IndexByte([]byte(",:]} \n\t\r"), data[i]) < 0 {
+			for i < len(data) && !endsScalar(data[i]) {
 				i++
 			}
 		}

@@ -1,7 +1,7 @@
 package manifest
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -97,7 +97,7 @@ func (m *Manifest) providers(deps Deps) (map[string]provider.Provider, error) {
 			all[name] = script
 			continue
 		}
-		all[name] = openai.New(openai.Config{BaseURL: p.BaseURL, APIKey: m.secret(p.APIKey), Prices: p.Prices})
+		all[name] = openai.New(openai.Config{BaseURL: p.BaseURL, APIKey: m.secret(p.APIKey), Prices: p.priceList()})
 	}
 	return all, nil
 }
@@ -165,7 +165,7 @@ func (l *Limits) limits() agent.Limits {
 		return agent.Limits{}
 	}
 	return agent.Limits{
-		MaxTurns: l.MaxTurns, MaxCost: l.MaxCost, MaxDuration: l.MaxDuration.value(),
+		MaxTurns: l.MaxTurns, MaxCost: l.MaxCost.value(), MaxDuration: l.MaxDuration.value(),
 		MaxToolCalls: l.MaxToolCalls, MaxConsecutiveFailures: l.MaxConsecutiveFailures,
 	}
 }
@@ -173,38 +173,18 @@ func (l *Limits) limits() agent.Limits {
 // tool makes an entry of an agent's tools. A bare name is a built-in tool, or else an operator of the manifest.
 func (m *Manifest) tool(t Tool, deps Deps) (tool.Tool, error) {
 	builtin, id := t.Tool, t.Operator
-	if t.name != "" {
-		if slices.Contains(tool.Builtins(), t.name) {
-			builtin = t.name
-		} else if _, ok := m.Operators[t.name]; ok {
-			id = t.name
-		} else {
-			return nil, fmt.Errorf("there is no tool %q: built in are %s; an operator of another node is {operator: %s}",
-				t.name, strings.Join(tool.Builtins(), ", "), t.name)
-		}
+	if slices.Contains(tool.Builtins(), t.name) {
+		builtin = t.name
+	} else if t.name != "" {
+		id = t.name
 	}
 	if id != "" {
-		name, description := t.As, t.Description
-		if name == "" {
-			name = id
-		}
-		if description == "" {
-			description = m.Operators[id].Description
-		}
-		if description == "" {
-			description = "Asks the operator " + id + "."
-		}
-		if err := tool.CheckName(name); err != nil {
-			return nil, err
-		}
-		return tool.FromOperator(name, description, deps.Dispatcher, protocol.OperatorID(id)), nil
+		description := cmp.Or(t.Description, m.Operators[id].Description, "Asks the operator "+id+".")
+		return tool.FromOperator(cmp.Or(t.As, id), description, deps.Dispatcher, protocol.OperatorID(id)), nil
 	}
 	made, err := tool.Builtin(builtin, tool.Deps{State: deps.State})
 	if err != nil || t.As == "" {
 		return made, err
-	}
-	if err := tool.CheckName(t.As); err != nil {
-		return nil, err
 	}
 	return tool.Alias(made, t.As), nil
 }

@@ -1,6 +1,6 @@
 // Package manifest reads skelegent.yaml and makes operators and executors of it.
 //
-//	skelegent.yaml -> Parse -> Manifest -> Build(Deps) -> operators, executors -> actors.Node
+//	skelegent.yaml -> Parse -> Manifest -> Register(Deps) -> operators, executors -> actors.Node
 //
 //	providers:
 //	  main:
@@ -17,6 +17,7 @@
 //	    tools: [clock, remember, reviewer, {tool: clock, as: time}, {operator: other, description: Knows more.}]
 //	    limits: {max_turns: 10, max_cost: "0.50", max_duration: 2m, max_tool_calls: 50}
 //	    concurrency: 64
+//	  reviewer: {kind: single_shot, provider: main, system: Find what is wrong with the text.}
 //	effects:
 //	  webhook: {kind: exec, command: [./deliver]}
 //

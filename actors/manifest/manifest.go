@@ -7,14 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/skelegent/skelegent-go/actors/provider"
-	"github.com/skelegent/skelegent-go/protocol"
 )
 
 // maxSize bounds a manifest in bytes.
@@ -33,17 +30,11 @@ type Manifest struct {
 
 // Provider is how to reach a model.
 type Provider struct {
-	Kind    string          `yaml:"kind"` // openai or scripted
-	BaseURL string          `yaml:"base_url"`
-	APIKey  *Secret         `yaml:"api_key"`
-	Prices  provider.Prices `yaml:"prices"`
-	Script  string          `yaml:"script"` // scripted: the path of the script
-}
-
-// Secret says where a secret is; exactly one field is set.
-type Secret struct {
-	Env  string `yaml:"env"`
-	File string `yaml:"file"`
+	Kind    string           `yaml:"kind"` // openai or scripted
+	BaseURL string           `yaml:"base_url"`
+	APIKey  *Secret          `yaml:"api_key"`
+	Prices  map[string]Price `yaml:"prices"`
+	Script  string           `yaml:"script"` // scripted: the path of the script
 }
 
 // Operator is one operator of the node.
@@ -69,36 +60,10 @@ type Operator struct {
 // Limits bound a run.
 type Limits struct {
 	MaxTurns               uint32            `yaml:"max_turns"`
-	MaxCost                *protocol.Decimal `yaml:"max_cost"`
+	MaxCost                *Decimal `yaml:"max_cost"`
 	MaxDuration            *Duration         `yaml:"max_duration"`
 	MaxToolCalls           uint32            `yaml:"max_tool_calls"`
 	MaxConsecutiveFailures uint32            `yaml:"max_consecutive_failures"`
-}
-
-// Tool is a tool of an agent: a name, or more about one.
-type Tool struct {
-	Tool        string `yaml:"tool"`
-	Operator    string `yaml:"operator"`
-	As          string `yaml:"as"`
-	Description string `yaml:"description"`
-	name        string // the short form: a built-in tool, or an operator of the manifest
-}
-
-// UnmarshalYAML reads a name or a mapping, strictly.
-func (t *Tool) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		t.name = n.Value
-		return nil
-	}
-	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-		switch n.Content[i].Value {
-		case "tool", "operator", "as", "description":
-		default: // Decode of a node is not strict
-			return fmt.Errorf("line %d: field %s not found in type manifest.Tool", n.Content[i].Line, n.Content[i].Value)
-		}
-	}
-	type plain Tool
-	return n.Decode((*plain)(t))
 }
 
 // Effect is an executor of custom effects.
@@ -110,26 +75,6 @@ type Effect struct {
 	Attempts    int       `yaml:"attempts"`
 	Backoff     *Duration `yaml:"backoff"`
 	Timeout     *Duration `yaml:"timeout"`
-}
-
-// Duration is a duration with its unit, such as 2m.
-type Duration time.Duration
-
-// UnmarshalText reads a positive duration.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil || v <= 0 {
-		return fmt.Errorf("%q is no positive duration such as 30s or 2m", text)
-	}
-	*d = Duration(v)
-	return nil
-}
-
-func (d *Duration) value() time.Duration {
-	if d == nil {
-		return 0
-	}
-	return time.Duration(*d)
 }
 
 // Load reads the manifest at path.
@@ -150,76 +95,50 @@ func Load(path string) (*Manifest, error) {
 	return Parse(data, path, dir)
 }
 
-// Parse reads a manifest. name is for errors, relative paths in it are relative to dir. Errors name the line.
+// Parse reads a manifest. name is for errors, relative paths in it are relative to dir. An error is one line that starts
+// with name and the number of a line.
 func Parse(data []byte, name, dir string) (*Manifest, error) {
 	m := &Manifest{name: name, dir: dir, root: &yaml.Node{}}
 	if len(data) > maxSize {
-		return nil, fmt.Errorf("%s: longer than %d bytes", name, maxSize)
+		return nil, m.errorIn(data, maxSize, fmt.Sprintf("the file is longer than %d bytes", maxSize))
+	}
+	if at := notText(data); at >= 0 {
+		return nil, m.errorIn(data, at, "this is no text in UTF-8")
 	}
 	if err := yaml.Unmarshal(data, m.root); err != nil {
-		return nil, m.yamlError(err)
+		return nil, m.yamlError(data, err)
+	}
+	if empty(m.root) {
+		return nil, m.errorIn(data, 0, "the file is empty; it should have operators")
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
-	if err := decoder.Decode(m); err != nil && !errors.Is(err, io.EOF) {
-		return nil, m.yamlError(err)
+	if err := decoder.Decode(m); err != nil {
+		return nil, m.yamlError(data, err)
 	}
-	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: more than one YAML document", name)
+	var second yaml.Node
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s:%d: more than one YAML document", name, max(1, second.Line))
 	}
-	return m, m.validate()
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
-// linePattern and fieldPattern read what the YAML library says.
-var (
-	linePattern  = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
-	fieldPattern = regexp.MustCompile(`^field (\S+) not found in type \S+$`)
-	typePattern  = regexp.MustCompile("^cannot unmarshal \\S+ (`[^`]*`)? ?into (\\S+)$")
-)
-
-// yamlError makes one line of an error of the library: the first.
-func (m *Manifest) yamlError(err error) error {
-	text := err.Error()
-	var typed *yaml.TypeError
-	if errors.As(err, &typed) && len(typed.Errors) > 0 {
-		text = typed.Errors[0]
-	}
-	text, _, _ = strings.Cut(text, "\n")
-	match := linePattern.FindStringSubmatch(text)
-	if match == nil {
-		return fmt.Errorf("%s: %s", m.name, strings.TrimPrefix(text, "yaml: "))
-	}
-	what := match[2]
-	if f := fieldPattern.FindStringSubmatch(what); f != nil {
-		what = fmt.Sprintf("unknown key %q", f[1])
-	} else if f := typePattern.FindStringSubmatch(what); f != nil {
-		what = fmt.Sprintf("value %s does not fit here, where a %s is needed", f[1], strings.TrimPrefix(f[2], "manifest."))
-	}
-	return fmt.Errorf("%s:%s: %s", m.name, match[1], what)
-}
-
-// errorAt places an error at the node of path.
-func (m *Manifest) errorAt(err error, path ...string) error {
-	return fmt.Errorf("%s:%d: %s: %w", m.name, m.line(path), strings.Join(path, "."), err)
-}
-
-// line finds the line of the deepest node of path that exists.
-func (m *Manifest) line(path []string) int {
-	n, line := m.root, 1
-	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
-		n = n.Content[0]
-	}
-	for _, key := range path {
-		found := false
-		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == key {
-				line, n, found = n.Content[i].Line, n.Content[i+1], true
-				break
-			}
+// notText returns the place of the first byte that no text in UTF-8 has, -1 if there is none.
+func notText(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 || unicode.IsControl(r) && !strings.ContainsRune("\t\r\n\u0085", r) {
+			return i
 		}
-		if !found {
-			break
-		}
+		i += size
 	}
-	return line
+	return -1
+}
+
+// empty reports whether a file has nothing in it.
+func empty(root *yaml.Node) bool {
+	return len(root.Content) == 0 || root.Content[0].ShortTag() == "!!null"
 }

@@ -58,7 +58,8 @@ type Host struct {
 	cfg   Config
 	log   *zap.Logger
 	stats *Stats
-	held  holder
+	// events of all runs
+	events *emitter
 	// startedByUser is the data of the first event of most runs.
 	startedByUser []byte
 	ref           *actorx.Ref
@@ -72,6 +73,7 @@ type Host struct {
 func Start(sys *actorx.System, cfg Config) (*Host, error) {
 	h := &Host{cfg: cfg.withDefaults(), stats: &Stats{}, closed: make(chan struct{})}
 	h.log = h.cfg.Logger.Named("operator").With(zap.String("operator", string(cfg.ID)))
+	h.events = &emitter{conn: cfg.Conn, log: h.log}
 	h.startedByUser = startedData(cfg.ID, protocol.TriggerUser, nil)
 	var err error
 	if h.ref, err = sys.Spawn("operator."+string(cfg.ID), func() actorx.Actor { return &admission{host: h} }, actorx.Inline()); err != nil {
@@ -108,7 +110,7 @@ func (h *Host) Drain(ctx context.Context) error {
 	if _, err := actorx.Ask(ctx, h.ref, func(r actorx.Reply[struct{}]) any { return drain{r} }); err != nil {
 		return fmt.Errorf("drain operator %s: %w", h.cfg.ID, err)
 	}
-	h.held.close()
+	h.events.close()
 	return nil
 }
 

@@ -90,7 +90,7 @@ func (h *Host) invoke(ctx context.Context, r *request, start time.Time) (*protoc
 	if !start.Before(latest) {
 		return inv, events, encoded{}, protocol.NewError(protocol.CodeTimeout, "the deadline passed before the operator began")
 	}
-	events.start(in)
+	events.started(in)
 	body, err := h.perform(ctx, inv, in, latest)
 	return inv, events, body, err
 }
