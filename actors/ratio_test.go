@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/micro"
+	"go.uber.org/zap"
 
 	"github.com/skelegent/skelegent-go/actors"
 	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/bus/embed"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -26,15 +28,19 @@ type figures struct {
 	allocs   float64       // one at a time, in the whole process
 }
 
-// TestRatio prints what a dispatch costs beside a raw request to a micro service that echoes the same bytes: client,
-// server and service in this process, the caller on a connection of its own. It judges nothing: machines are noisy.
+// TestRatio prints what a dispatch costs beside a raw request to a micro service that echoes the same bytes; client,
+// server and service in this process. It judges nothing: machines are noisy.
 func TestRatio(t *testing.T) { //nolint:paralleltest // it measures
 	if *ratio == 0 {
 		t.Skip("run by make bench")
 	}
-	s, conn := server(t)
-	caller := connect(t, s)
-	n := node(t, conn, actors.Config{})
+	s, err := embed.Start(embed.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+	conn := connect(t, s)
+	n := node(t, conn, actors.Config{Logger: zap.NewNop()})
 	if err := n.Register("echo", echo); err != nil {
 		t.Fatal(err)
 	}
@@ -45,9 +51,23 @@ func TestRatio(t *testing.T) { //nolint:paralleltest // it measures
 	}
 	defer func() { _ = svc.Stop() }()
 	respond := micro.HandlerFunc(func(r micro.Request) { _ = r.Respond(r.Data()) })
-	if err := svc.AddEndpoint("floor", respond, micro.WithEndpointSubject("floor")); err != nil {
+	if err := svc.AddEndpoint("floor", respond, micro.WithEndpointSubject("skg.op.floor")); err != nil {
 		t.Fatal(err)
 	}
+	if err := conn.NATS().Flush(); err != nil { // the callers are other connections
+		t.Fatal(err)
+	}
+	tcp, err := bus.Connect(t.Context(), bus.ConnectConfig{URL: s.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.NATS().Close()
+	t.Run("caller in process", func(t *testing.T) { compare(t, connect(t, s)) })
+	t.Run("caller over TCP", func(t *testing.T) { compare(t, tcp) })
+}
+
+func compare(t *testing.T, caller *bus.Conn) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	body, err := protocol.Marshal(protocol.Text("hello"))
@@ -61,7 +81,7 @@ func TestRatio(t *testing.T) { //nolint:paralleltest // it measures
 		all  []figures
 	}{
 		{name: "floor: micro request and reply", call: func() error {
-			_, err := caller.NATS().RequestWithContext(ctx, "floor", body)
+			_, err := caller.NATS().RequestWithContext(ctx, "skg.op.floor", body)
 			return err
 		}},
 		{name: "dispatch to an operator", call: func() error {
