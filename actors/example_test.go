@@ -20,9 +20,10 @@ import (
 // runAssistant is the example of README.md, between the two marks.
 func runAssistant(ctx context.Context, conn *bus.Conn) error {
 	// README
-	clock := tool.Func("clock", "Tells the time.", func(_ context.Context, in struct {
+	type place struct {
 		Zone string `json:"zone,omitempty" jsonschema:"IANA name; UTC if empty"`
-	}) (string, error) {
+	}
+	clock := tool.Func("clock", "Tells the time.", func(_ context.Context, in place) (string, error) {
 		zone, err := time.LoadLocation(in.Zone)
 		return time.Now().In(zone).Format(time.RFC3339), err
 	})

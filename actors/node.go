@@ -215,7 +215,7 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	if s, ok := n.cfg.State.(sweeper); ok {
-		n.janitor = startJanitor(s, n.log)
+		n.janitor = startJanitor(s, n.log) //nolint:contextcheck // it ends with the node, not with the start
 	}
 	return n.flush(ctx)
 }

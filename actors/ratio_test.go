@@ -62,8 +62,12 @@ func TestRatio(t *testing.T) { //nolint:paralleltest // it measures
 		t.Fatal(err)
 	}
 	defer tcp.NATS().Close()
-	t.Run("caller in process", func(t *testing.T) { compare(t, connect(t, s)) })
-	t.Run("caller over TCP", func(t *testing.T) { compare(t, tcp) })
+	for _, c := range []struct { //nolint:paralleltest // it measures
+		name   string
+		caller *bus.Conn
+	}{{"caller in process", connect(t, s)}, {"caller over TCP", tcp}} {
+		t.Run(c.name, func(t *testing.T) { compare(t, c.caller) })
+	}
 }
 
 func compare(t *testing.T, caller *bus.Conn) {

@@ -15,7 +15,7 @@ import (
 )
 
 // The configuration in deploy is one that a server takes, and its roles may do what they need and no more.
-func TestDeployedServer(t *testing.T) {
+func TestDeployedServer(t *testing.T) { //nolint:paralleltest // it sets the environment
 	for _, role := range []string{"NODE", "EXECUTOR", "READER", "GUEST"} {
 		t.Setenv(role+"_PASSWORD", "pw-"+role)
 	}

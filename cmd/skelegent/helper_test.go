@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,7 +24,14 @@ import (
 	"github.com/skelegent/skelegent-go/state/kv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if build.path != "" {
+			_ = os.RemoveAll(filepath.Dir(build.path))
+		}
+		os.Exit(code)
+	}))
+}
 
 const patience = 60 * time.Second
 

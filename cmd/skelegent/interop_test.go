@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"bufio"
@@ -52,7 +52,7 @@ func TestInterop(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS("testdata/interop")); err != nil {
 		t.Fatal(err)
 	}
-	run(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+	runProgram(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
 
 	model := freeAddress(t)
 	host, port, _ := net.SplitHostPort(model)
@@ -64,7 +64,7 @@ func TestInterop(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := startNode(t, binary(t), []string{"INTEROP_API_KEY=sk-interop-secret"}, "-f", file, "--listen", "127.0.0.1:0")
-	out := run(t, dir, "node", "client.mjs", node.url)
+	out := runProgram(t, dir, "node", "client.mjs", node.url)
 	if !strings.Contains(out, "interop: ok") {
 		t.Errorf("client said: %s", out)
 	}
@@ -83,7 +83,7 @@ var build struct {
 func binary(t *testing.T) string {
 	t.Helper()
 	build.once.Do(func() {
-		dir, err := os.MkdirTemp("", "skelegent-test-")
+		dir, err := os.MkdirTemp("", "skelegent-test-") //nolint:usetesting // it outlives the first test that needs it
 		if err != nil {
 			build.err = err
 			return
@@ -179,7 +179,7 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-func run(t *testing.T, dir, name string, args ...string) string {
+func runProgram(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -219,7 +219,7 @@ func freeAddress(t *testing.T) string {
 func waitHTTP(t *testing.T, url string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		resp, err := http.Get(url) //nolint:gosec,noctx // a server of this test
+		resp, err := http.Get(url)
 		if err == nil {
 			_ = resp.Body.Close()
 			return

@@ -181,7 +181,7 @@ func apiPrefix(opts jetstream.JetStreamOptions) (api, publish string) {
 
 // pause waits about d.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d/2 + rand.N(d))
+	timer := time.NewTimer(d/2 + rand.N(d)) //nolint:gosec // spreads repetitions, guards nothing
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -75,7 +75,7 @@ func TestCluster(t *testing.T) {
 			<-tick.C
 		}
 	}
-	t.Run("reads are never stale", func(t *testing.T) {
+	t.Run("reads are never stale", func(t *testing.T) { //nolint:paralleltest // one after the other on one cluster
 		for i := range 150 {
 			writer, reader := stores[i%3], stores[(i+1)%3]
 			write(t, writer, "k", fmt.Sprint(i))
@@ -85,7 +85,7 @@ func TestCluster(t *testing.T) {
 		wants(t, stores[1], "large", large("x"))
 		wants(t, stores[2], "large", large("x"))
 	})
-	t.Run("counters are exact", func(t *testing.T) {
+	t.Run("counters are exact", func(t *testing.T) { //nolint:paralleltest // one after the other on one cluster
 		var wg sync.WaitGroup
 		for _, s := range stores {
 			wg.Go(func() {
@@ -112,7 +112,7 @@ func TestCluster(t *testing.T) {
 		wg.Wait()
 		wants(t, stores[0], "n", "45")
 	})
-	t.Run("plain writers of one key", func(t *testing.T) {
+	t.Run("plain writers of one key", func(t *testing.T) { //nolint:paralleltest // one after the other on one cluster
 		var wg sync.WaitGroup
 		for i, s := range stores {
 			wg.Go(func() {

@@ -51,8 +51,9 @@ func isFull(err error) bool {
 	switch apiCode(err) {
 	case codeStoreFailed, codeInsufficient, codeStorageExceeded, codeMemoryExceeded, codeAccountExceeded:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // refused: a write was not stored. Of any other error nobody can say.

@@ -18,8 +18,9 @@ func scopeTokens(scope protocol.Scope) string {
 		return kind
 	case protocol.ScopeOperator:
 		return join(kind, wire.Escape(scope.ID()), wire.Escape(string(scope.Operator())))
+	default:
+		return join(kind, wire.Escape(scope.ID()))
 	}
-	return join(kind, wire.Escape(scope.ID()))
 }
 
 // entryKey is where a value is.

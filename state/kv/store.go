@@ -191,7 +191,7 @@ func (s *Store) look(ctx context.Context, search *state.Search, st stored) error
 	key, ok := st.key()
 	if !ok || st.bad != nil {
 		s.log.Warn("entry cannot be searched", zap.String("subject", st.subject), zap.Uint64("seq", st.seq), zap.Error(st.bad))
-		return nil
+		return nil //nolint:nilerr // it is logged, and the others are searched
 	}
 	value := st.record.Value
 	if st.record.Blob != nil {

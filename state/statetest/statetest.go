@@ -121,7 +121,7 @@ func (b bench) list(scope protocol.Scope, prefix string) []string {
 	return keys
 }
 
-func (b bench) lists(scope protocol.Scope, prefix string, want ...string) {
+func (b bench) lists(scope protocol.Scope, prefix string, want ...string) { //nolint:unparam // it says at the call what is listed
 	b.Helper()
 	if got := b.list(scope, prefix); !slices.Equal(got, want) {
 		b.Errorf("list %.80q with prefix %.40q: got %.200q, want %.200q", scope, prefix, got, want)
