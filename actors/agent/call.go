@@ -133,7 +133,11 @@ func (r *run) failed(ctx context.Context, c protocol.ToolCall, err error) *stop 
 		return r.mustStop(ctx, true)
 	}
 	e := protocol.AsError(err)
-	log := r.log.With(zap.String("tool", c.Name), zap.String("code", string(e.Code)), zap.String("kind", string(e.Kind)))
+	name := c.Name
+	if _, ok := r.tools.Get(name); !ok { // the model's own words
+		name = "unknown"
+	}
+	log := r.log.With(zap.String("tool", name), zap.String("code", string(e.Code)), zap.String("kind", string(e.Kind)))
 	var crash *tool.PanicError
 	if errors.As(err, &crash) {
 		log.Error("tool panicked", zap.Error(crash), zap.ByteString("stack", crash.Stack))
