@@ -407,7 +407,7 @@ func TestBuiltinEffects(t *testing.T) {
 	}
 	stream := must2[jetstream.Stream](t)(conn.JetStream().Stream(testContext(t), "SKG_LOG"))
 	m := must2[*jetstream.RawStreamMsg](t)(stream.GetLastMsgForSubject(testContext(t), "skg.signal.flow.i=2E1.user_feedback"))
-	if string(m.Data) != `{"rating":5}` || m.Header.Get(nats.MsgIdHdr) != "op/r1/signal/1/1" {
+	if string(m.Data) != `{"rating":5}` || m.Header.Get("Skg-Signal-Id") != "op/r1/signal/1/1" {
 		t.Errorf("signal = %s %v", m.Data, m.Header)
 	}
 	emptyEffects(t, conn)

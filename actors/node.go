@@ -239,11 +239,12 @@ func (n *Node) builtinEffects() []effectRegistration {
 	if n.cfg.Dispatch != nil {
 		dispatcher = n.cfg.Dispatch.Wrap(d)
 	}
+	notStarted := func(err error) bool { return errors.Is(err, bus.ErrNotStarted) }
 	log := n.log.Named("effect")
 	all := []effectRegistration{
 		{string(protocol.KindSignal), effect.Signals(d, bus.WithSignalID, d.SignalStored), effect.Options{}},
-		{string(protocol.KindDelegate), effect.Delegation(dispatcher), effect.DispatchOptions()},
-		{string(protocol.KindHandoff), effect.Handoffs(dispatcher), effect.DispatchOptions()},
+		{string(protocol.KindDelegate), effect.Delegation(dispatcher, notStarted), effect.DispatchOptions()},
+		{string(protocol.KindHandoff), effect.Handoffs(dispatcher, notStarted), effect.DispatchOptions()},
 		{string(protocol.KindLog), effect.Logs(log), effect.Options{Idempotent: true}},
 		{string(protocol.KindToolApprovalRequired), effect.Approvals(log), effect.Options{Idempotent: true}},
 	}

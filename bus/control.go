@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
-// Signal implements protocol.Signaler: the signal is in the log when it returns. A call that was made with
-// WithSignalID is stored once however often it is repeated.
+// Signal implements protocol.Signaler: the signal is in the log when it returns. With an error of code timeout it may be;
+// SignalStored tells, of a signal that was given an id with WithSignalID.
 func (d *Dispatcher) Signal(ctx context.Context, target protocol.WorkflowID, signal protocol.SignalPayload) error {
 	operator, instance, err := d.target(target, signal.SignalType)
 	if err != nil {
@@ -28,8 +29,11 @@ func (d *Dispatcher) Signal(ctx context.Context, target protocol.WorkflowID, sig
 		msg.Header.Set(wire.HeaderTrace, call.Trace)
 	}
 	if id, ok := ctx.Value(signalIDKey{}).(string); ok {
-		msg.Header.Set(nats.MsgIdHdr, id)
+		msg.Header.Set(wire.HeaderSignalID, id)
 	}
+	// The server drops a message whose id it has seen, on any subject of the log, where guests may signal with ids of their
+	// choice: so it is one that nobody can guess.
+	msg.Header.Set(nats.MsgIdHdr, uuid.NewString())
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
 	if _, err := d.conn.JetStream().PublishMsg(ctx, msg); err != nil {
@@ -40,7 +44,7 @@ func (d *Dispatcher) Signal(ctx context.Context, target protocol.WorkflowID, sig
 
 type signalIDKey struct{}
 
-// WithSignalID returns a context whose signals carry id, by which the log drops a repetition within two minutes.
+// WithSignalID returns a context whose signals carry id, for SignalStored to find.
 func WithSignalID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, signalIDKey{}, id)
 }
@@ -113,7 +117,7 @@ func (d *Dispatcher) SignalStored(ctx context.Context, target protocol.WorkflowI
 		if err != nil {
 			return false, Translate("look for signal", err)
 		}
-		if msg.Header.Get(nats.MsgIdHdr) == id {
+		if msg.Header.Get(wire.HeaderSignalID) == id {
 			return true, nil
 		}
 		since = msg.Sequence

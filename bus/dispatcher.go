@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,10 @@ const DefaultTimeout = 2 * time.Minute
 
 // discoveryWait is how long the names of operators are collected for the error about one that is missing.
 const discoveryWait = 250 * time.Millisecond
+
+// ErrNotStarted is wrapped by the error of a dispatch that certainly did not begin: nobody hosts the operator, or its node
+// refused. To dispatch again repeats nothing.
+var ErrNotStarted = errors.New("the operator did not begin")
 
 // Dispatcher dispatches over requests on the bus. Its zero value is not usable.
 type Dispatcher struct {
@@ -102,7 +107,7 @@ func (d *Dispatcher) DispatchMany(ctx context.Context, requests []protocol.Dispa
 func (d *Dispatcher) notFound(ctx context.Context, operator protocol.OperatorID) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*discoveryWait)
 	defer cancel()
-	e := protocol.ErrOperatorNotFound(operator)
+	e := protocol.ErrOperatorNotFound(operator).Because(ErrNotStarted)
 	services, err := d.conn.Operators(ctx, discoveryWait)
 	if err != nil {
 		return e
@@ -111,7 +116,11 @@ func (d *Dispatcher) notFound(ctx context.Context, operator protocol.OperatorID)
 	for _, s := range services {
 		names = append(names, s.Name)
 	}
-	return e.With("operators", strings.Join(names, ", "))
+	if slices.Contains(names, string(operator)) { // it was not there just then: a node that starts or stops
+		return protocol.NewError(protocol.CodeUnavailable, "operator "+string(operator)+" is starting or shutting down").
+			After(discoveryWait).Because(ErrNotStarted)
+	}
+	return e.With("operators", strings.Join(slices.Compact(names), ", "))
 }
 
 // CheckSize returns quota_exceeded where size bytes of what cannot be one message, with the limit named. It leaves

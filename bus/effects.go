@@ -3,8 +3,11 @@ package bus
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
+	"time"
+	"unicode/utf8"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -13,20 +16,23 @@ import (
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
-// EffectRequests groups the effects of one commit into messages: one a family, in the order in which the families first
-// appear but memory before all others. head says whose they are; next gives the number of the next message of a
-// family. A custom effect with the name of a built-in kind is invalid.
+// maxEffects bounds the effects of one message, so that the ledger's records, which tell of each, stay small.
+const maxEffects = 64
+
+// EffectRequests groups the effects of one commit into messages: one a family, or as many as it takes with at most 64
+// effects each, in the order in which the families first appear but memory before all others. head says whose they are;
+// next gives the number of the next message of a family. A custom effect with the name of a built-in kind is invalid.
 func EffectRequests(head protocol.EffectRequest, effects protocol.Effects, next func(family string) uint64) ([]protocol.EffectRequest, error) {
 	var requests []protocol.EffectRequest
 	index := map[string]int{}
 	for i, e := range effects {
 		family := protocol.FamilyOf(e)
-		if c, ok := e.(protocol.CustomEffect); ok && protocol.ReservedFamily(c.EffectType) {
+		if c, ok := e.(protocol.CustomEffect); ok && (protocol.ReservedFamily(c.EffectType) || !utf8.ValidString(family)) {
 			return nil, protocol.NewError(protocol.CodeInvalidInput,
-				fmt.Sprintf("effects[%d]: effect_type %q is the name of a built-in kind", i, c.EffectType))
+				fmt.Sprintf("effects[%d]: effect_type %q is the name of a built-in kind, or not UTF-8", i, c.EffectType))
 		}
 		n, ok := index[family]
-		if !ok {
+		if !ok || len(requests[n].Effects) == maxEffects {
 			n = len(requests)
 			index[family] = n
 			r := head
@@ -53,8 +59,9 @@ func rank(family string) int {
 }
 
 // PublishEffects stores the requests for their executors and returns when every one is acknowledged. All sizes are
-// checked before the first is sent. Repeating it with the same requests stores nothing twice within two minutes, and
-// the executors' ledger sees to it that nothing is performed twice later.
+// checked before the first is sent, and what fails is tried again until ctx ends: so that it is all of them or none. Where
+// that cannot be, the error's details say what was stored. Repeating it with the same requests stores nothing twice within
+// two minutes, and the executors' ledger sees to it that nothing is performed twice later.
 func (c *Conn) PublishEffects(ctx context.Context, requests []protocol.EffectRequest) error {
 	bodies := make([][]byte, len(requests))
 	for i, r := range requests {
@@ -72,19 +79,55 @@ func (c *Conn) PublishEffects(ctx context.Context, requests []protocol.EffectReq
 			Subject: c.Names().Effect(r.Kind, string(r.Operator), r.Instance), Data: bodies[i],
 			Header: nats.Header{wire.HeaderRunID: {string(r.Run)}},
 		}
-		id := protocol.EffectRequestID(r.Operator, r.Instance, r.Kind, r.M)
-		_, err := c.JetStream().PublishMsg(ctx, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(c.Names().Stream(wire.StreamEffects)))
-		if err != nil {
-			return Translate("publish effects of kind "+r.Kind, err)
+		if err := c.publishEffect(ctx, msg, protocol.EffectRequestID(r.Operator, r.Instance, r.Kind, r.M), i > 0); err != nil {
+			e := protocol.AsError(Translate("publish effects of kind "+r.Kind, err))
+			if i > 0 {
+				e = e.With("effects_stored", fmt.Sprintf("%d of %d messages", i, len(requests)))
+				e.Retryable = false
+			}
+			return e
 		}
 	}
 	return nil
 }
 
+// effectPause is how long after a failure the next attempt to store effects is made.
+const effectPause = 100 * time.Millisecond
+
+// publishEffect tries once, or, where others of the same run are stored already, until ctx ends.
+func (c *Conn) publishEffect(ctx context.Context, msg *nats.Msg, id string, insist bool) error {
+	for {
+		_, err := c.JetStream().PublishMsg(ctx, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(c.Names().Stream(wire.StreamEffects)))
+		if err == nil || !insist {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(effectPause):
+		}
+	}
+}
+
 // PublishDead stores a dead letter, once for its id and instance: an effect that is tried again is one of another instance,
 // and its second failure is news.
+//
+// A letter that is too large for a message is stored without what makes it so; its reason then tells the size and the
+// SHA-256 of that.
 func (c *Conn) PublishDead(ctx context.Context, letter protocol.DeadLetter) error {
+	letter.Reason = letter.Reason.Clip()
 	body, err := protocol.Marshal(letter)
+	if err == nil && c.CheckSize("dead letter", len(body)) != nil {
+		content := letter.Raw
+		if letter.Effect != nil {
+			if content, err = protocol.Marshal(letter.Effect); err != nil {
+				content = nil
+			}
+		}
+		letter.Reason = letter.Reason.With("omitted_bytes", fmt.Sprint(len(content))).With("omitted_sha256", fmt.Sprintf("%x", sha256.Sum256(content)))
+		letter.Effect, letter.Raw = nil, nil
+		body, err = protocol.Marshal(letter)
+	}
 	if err != nil {
 		return protocol.NewError(protocol.CodeInternal, "dead letter cannot be written: "+err.Error()).Because(err)
 	}

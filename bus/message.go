@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
@@ -53,6 +54,13 @@ func DecodeCall(h nats.Header) (c protocol.Call, deadline time.Time, err error) 
 	c = protocol.Call{Run: protocol.RunID(h.Get(wire.HeaderRunID)), Parent: protocol.RunID(h.Get(wire.HeaderParentRunID))}
 	if len(c.Run) > wire.MaxID || len(c.Parent) > wire.MaxID {
 		return c, deadline, badHeader(wire.HeaderRunID, fmt.Sprintf("longer than %d bytes", wire.MaxID))
+	}
+	for name, v := range map[string]string{
+		wire.HeaderRunID: string(c.Run), wire.HeaderParentRunID: string(c.Parent), wire.HeaderTrace: h.Get(wire.HeaderTrace),
+	} {
+		if !utf8.ValidString(v) { // the body of an event could not say it, and would not fit its subject
+			return c, deadline, badHeader(name, "not UTF-8")
+		}
 	}
 	if v := h.Get(wire.HeaderDeadline); v != "" {
 		if deadline, err = time.Parse(time.RFC3339Nano, v); err != nil {
@@ -105,7 +113,7 @@ func DecodeInput(body []byte) (protocol.OperatorInput, error) {
 
 // ErrorMessage makes the reply that carries err: the headers of the NATS service protocol and the coded body.
 func ErrorMessage(subject string, err error) *nats.Msg {
-	e := protocol.AsError(err)
+	e := protocol.AsError(err).Clip()
 	body, encodeErr := protocol.Marshal(e)
 	if encodeErr != nil { // an Error is strings and numbers; this cannot happen
 		body = []byte(`{"code":"internal","message":"internal error","retryable":false}`)
@@ -139,6 +147,9 @@ func replyError(m *nats.Msg) error {
 	}
 	var e protocol.Error
 	if err := protocol.Unmarshal(m.Data, &e); err == nil {
+		if e.Kind == protocol.KindOrchNotStarted {
+			return e.Because(ErrNotStarted)
+		}
 		return &e
 	}
 	return protocol.NewError(protocol.CodeInternal, "service error "+code+": "+m.Header.Get(wire.HeaderError))

@@ -109,6 +109,8 @@ func differences(want, got jetstream.StreamConfig) []string {
 	check("discard", want.Discard, got.Discard)
 	check("storage", want.Storage, got.Storage)
 	check("max age", want.MaxAge, got.MaxAge)
+	check("max messages per subject", want.MaxMsgsPerSubject, got.MaxMsgsPerSubject)
+	check("direct reads", want.AllowDirect, got.AllowDirect)
 	check("per-message TTL", want.AllowMsgTTL, got.AllowMsgTTL)
 	check("republish", republish(want.RePublish), republish(got.RePublish))
 	if got.Replicas < want.Replicas {

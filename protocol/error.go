@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -113,6 +115,42 @@ func (e *Error) Is(target error) bool {
 
 // internalText is all that a caller learns of an error that nobody coded.
 const internalText = "internal error; see the node's log"
+
+// Bounds of what Clip leaves of an error.
+const (
+	maxErrorText    = 2048
+	maxErrorDetails = 16
+	maxErrorDetail  = 256
+)
+
+// Clip returns e, or a copy of it that is short enough to be part of a message: texts are cut, and details beyond the
+// sixteenth, in the order of their keys, are left out.
+func (e *Error) Clip() *Error {
+	long := len(e.Message) > maxErrorText || len(e.Details) > maxErrorDetails
+	for k, v := range e.Details {
+		long = long || len(k) > maxErrorDetail || len(v) > maxErrorDetail
+	}
+	if !long {
+		return e
+	}
+	c := *e
+	c.Message = clipText(e.Message, maxErrorText)
+	c.Details = map[string]string{}
+	for _, k := range slices.Sorted(maps.Keys(e.Details)) {
+		if len(c.Details) == maxErrorDetails {
+			break
+		}
+		c.Details[clipText(k, maxErrorDetail)] = clipText(e.Details[k], maxErrorDetail)
+	}
+	return &c
+}
+
+func clipText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}
 
 // AsError returns err as what may be sent: itself if it is coded, a timeout or a cancellation if it stems from
 // a context, else internal with a fixed text and err as the cause. It returns nil for nil.

@@ -14,6 +14,7 @@ const (
 	KindOperatorHalted       ErrorKind = "operator.halted"
 
 	KindOrchOperatorNotFound ErrorKind = "orch.operator_not_found"
+	KindOrchNotStarted       ErrorKind = "orch.not_started" // refused before the operator began
 	KindOrchWorkflowNotFound ErrorKind = "orch.workflow_not_found"
 	KindOrchDispatchFailed   ErrorKind = "orch.dispatch_failed"
 	KindOrchSignalFailed     ErrorKind = "orch.signal_failed"

@@ -16,34 +16,11 @@ func wrongKind(r Request) error {
 	return protocol.NewError(protocol.CodeInvalidInput, fmt.Sprintf("effect kind %s does not belong to this family", r.Effect.Kind()))
 }
 
-// Memory performs the memory kinds on store.
-func Memory(store protocol.StateStore) Executor {
-	return Func(func(ctx context.Context, r Request) error {
-		switch e := r.Effect.(type) {
-		case protocol.WriteMemory:
-			return store.Write(ctx, e.Scope, e.Key, e.Value, e.Options())
-		case protocol.DeleteMemory:
-			return store.Delete(ctx, e.Scope, e.Key)
-		case protocol.LinkMemory:
-			if g, ok := store.(protocol.Graph); ok {
-				return g.Link(ctx, e.Scope, e.Link)
-			}
-		case protocol.UnlinkMemory:
-			if g, ok := store.(protocol.Graph); ok {
-				return g.Unlink(ctx, e.Scope, e.FromKey, e.ToKey, e.Relation)
-			}
-		default:
-			return wrongKind(r)
-		}
-		return protocol.NewError(protocol.CodeUnsupported, "the state store keeps no links")
-	})
-}
-
 // MemoryOptions are those that Memory needs: in order, and again for as long as the store cannot be reached.
 func MemoryOptions() Options { return Options{Idempotent: true, Concurrency: 1, Attempts: -1} }
 
-// Signals performs signal effects. identify attaches the effect's id to a context, so that the log drops a
-// repetition; stored reports whether a signal with that id was stored after a sequence.
+// Signals performs signal effects. identify attaches the effect's id to a context, for the
+// signal to carry; stored reports whether a signal with that id was stored after a sequence.
 func Signals(signaler protocol.Signaler, identify func(ctx context.Context, id string) context.Context,
 	stored func(ctx context.Context, target protocol.WorkflowID, signalType, id string, since uint64) (bool, error),
 ) Executor {
@@ -73,40 +50,48 @@ func (s signals) Settle(ctx context.Context, r Request, since uint64) (bool, err
 }
 
 // Delegation performs delegate effects: the operator runs, and what it gives goes nowhere but into its own effects and
-// events. The run's id is the effect's.
-func Delegation(d protocol.Dispatcher) Executor {
+// events. The run's id is the effect's. notStarted tells errors of dispatches that certainly did not begin: only those are
+// made again.
+func Delegation(d protocol.Dispatcher, notStarted func(error) bool) Executor {
 	return Func(func(ctx context.Context, r Request) error {
 		e, ok := r.Effect.(protocol.Delegate)
 		if !ok {
 			return wrongKind(r)
 		}
-		return dispatch(ctx, d, r, e.Operator, e.Input)
+		return dispatch(ctx, d, notStarted, r, e.Operator, e.Input)
 	})
 }
 
 // handoffMetadata marks an input as the state of a handoff.
 var handoffMetadata = json.RawMessage(`{"handoff":true}`)
 
-// Handoffs performs handoff effects: the operator gets the state as the text of a task.
-func Handoffs(d protocol.Dispatcher) Executor {
+// Handoffs performs handoff effects, as Delegation does: the operator gets the state as the text of a task.
+func Handoffs(d protocol.Dispatcher, notStarted func(error) bool) Executor {
 	return Func(func(ctx context.Context, r Request) error {
 		e, ok := r.Effect.(protocol.Handoff)
 		if !ok {
 			return wrongKind(r)
 		}
-		return dispatch(ctx, d, r, e.Operator, protocol.OperatorInput{
+		return dispatch(ctx, d, notStarted, r, e.Operator, protocol.OperatorInput{
 			Message: protocol.TextContent(string(e.State)), Trigger: protocol.TriggerTask, Metadata: handoffMetadata,
 		})
 	})
 }
 
-func dispatch(ctx context.Context, d protocol.Dispatcher, r Request, operator protocol.OperatorID, in protocol.OperatorInput) error {
+func dispatch(ctx context.Context, d protocol.Dispatcher, notStarted func(error) bool, r Request, operator protocol.OperatorID, in protocol.OperatorInput) error {
 	ctx = protocol.WithCall(ctx, protocol.Call{Run: protocol.RunID(r.ID), Parent: r.Run, Depth: r.Depth + 1, Trace: r.Trace})
 	_, err := d.Dispatch(ctx, operator, in)
-	if e := protocol.AsError(err); e != nil && e.Code == protocol.CodeNotFound && !e.Retryable {
-		return e.After(0) // its node may be starting: nothing was done, so ask again
+	e := protocol.AsError(err)
+	if e == nil {
+		return nil
 	}
-	return err
+	if notStarted(err) {
+		return e.After(e.RetryAfter) // its node may be starting or full: ask again
+	}
+	// The operator ran, or may have: whatever it says of trying again is for those who know what it does.
+	final := *e
+	final.Retryable, final.RetryAfter = false, 0
+	return &final
 }
 
 // DispatchOptions are those of Delegation and Handoffs: an agent may take its time.

@@ -10,6 +10,7 @@
 package effect
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -27,9 +28,23 @@ type Request struct {
 	Effect protocol.Effect
 	// Attempt counts from 1.
 	Attempt int
+	// Order says where the effect stands among all of its family.
+	Order Order
 	// Depth and Trace are those of the run.
 	Depth int
 	Trace string
+}
+
+// Order is the place of an effect among those of its family, as the stream of effects has them.
+type Order struct {
+	Stream   int64  `json:"stream"`   // when the stream was made, in nanoseconds: a new one counts from 1 again
+	Seq      uint64 `json:"seq"`      // of the message
+	Position int    `json:"position"` // in the message, from 1
+}
+
+// Before reports whether o comes before p.
+func (o Order) Before(p Order) bool {
+	return cmp.Or(cmp.Compare(o.Stream, p.Stream), cmp.Compare(o.Seq, p.Seq), cmp.Compare(o.Position, p.Position)) < 0
 }
 
 // Executor performs effects of one family.

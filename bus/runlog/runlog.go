@@ -60,6 +60,7 @@ type Record struct {
 // arguments after ErrUnknown.
 func (l *Log) Append(ctx context.Context, msg *nats.Msg, id string, expect uint64) (uint64, error) {
 	doubtful := false
+	patience := time.Now().Add(l.try)
 	for {
 		try, cancel := context.WithTimeout(ctx, l.try)
 		ack, err := l.js.PublishMsg(try, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(l.name),
@@ -86,7 +87,7 @@ func (l *Log) Append(ctx context.Context, msg *nats.Msg, id string, expect uint6
 			return 0, wrap(protocol.CodeQuotaExceeded, msg.Subject, ErrTooLarge, err)
 		case isFull(err):
 			return 0, wrap(protocol.CodeQuotaExceeded, msg.Subject, ErrFull, err)
-		case doubtful && transient(err):
+		case transient(err) && (doubtful || time.Now().Before(patience)):
 			if !sleep(ctx, 100*time.Millisecond) {
 				return 0, wrap(protocol.CodeTimeout, msg.Subject, ErrUnknown, err)
 			}
@@ -143,11 +144,14 @@ func hasCode(err error, code jetstream.ErrorCode) bool {
 	return errors.As(err, &api) && api.ErrorCode == code
 }
 
+// codeIDInProcess says that an earlier attempt with the same message id is still on its way to the replicas.
+const codeIDInProcess jetstream.ErrorCode = 10158
+
 // transient reports whether a repeated attempt may get through: the earlier one may have been stored.
 func transient(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) ||
-		errors.Is(err, nats.ErrDisconnected) || errors.As(err, &api) && api.Code == 503
+		errors.Is(err, nats.ErrDisconnected) || errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == codeIDInProcess)
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

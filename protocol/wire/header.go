@@ -8,6 +8,7 @@ const (
 	HeaderBudget      = "Skg-Budget"        // (carried) Decimal USD left for this subtree
 	HeaderDepth       = "Skg-Depth"         // (carried) how many dispatches deep this one is, from 0
 	HeaderTrace       = "traceparent"       // (carried) W3C trace context
+	HeaderSignalID    = "Skg-Signal-Id"     // names a signal, where its sender has to find it again
 	HeaderKind        = "Skg-Kind"          // the kind of an event, as in its body
 
 	HeaderError     = "Nats-Service-Error"      // the safe message of an error reply

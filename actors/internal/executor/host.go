@@ -41,6 +41,7 @@ type Host struct {
 	opts     effect.Options
 	ackWait  time.Duration
 	book     *book
+	stream   int64 // when the stream of effects was made
 	log      *zap.Logger
 	ref      *actorx.Ref
 	consume  jetstream.ConsumeContext
@@ -68,7 +69,12 @@ func Start(ctx context.Context, sys *actorx.System, cfg Config) (*Host, error) {
 			executor: cfg.Identity, ttl: cfg.LedgerTTL,
 		},
 	}
-	consumer, err := cfg.Conn.JetStream().CreateOrUpdateConsumer(ctx, names.Stream(wire.StreamEffects), jetstream.ConsumerConfig{
+	stream, err := cfg.Conn.JetStream().Stream(ctx, names.Stream(wire.StreamEffects))
+	if err != nil {
+		return nil, bus.Translate("look up effects", err)
+	}
+	h.stream = stream.CachedInfo().Created.UnixNano()
+	consumer, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable:       ConsumerName(cfg.Family),
 		Description:   "Performs effects of family " + cfg.Family + ".",
 		FilterSubject: names.EffectsOf(cfg.Family),

@@ -47,15 +47,6 @@ func (k *keeper) Receive(c *actorx.Context, msg any) {
 	}
 }
 
-// Stop implements actorx.Stopper: what is in flight is given back when its task is gone; here there is nobody left to
-// say how it ended, so the server's AckWait does.
-func (k *keeper) Stop(*actorx.Context) {
-	for _, msg := range k.inFlight {
-		k.host.giveBack(msg)
-	}
-	k.inFlight = nil
-}
-
 func (k *keeper) accept(c *actorx.Context, msg jetstream.Msg) {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -63,7 +54,7 @@ func (k *keeper) accept(c *actorx.Context, msg jetstream.Msg) {
 		return
 	}
 	seq := meta.Sequence.Stream
-	if _, ok := k.inFlight[seq]; ok { // its AckWait passed while it is being worked on: the new handle counts
+	if _, ok := k.inFlight[seq]; ok { // its AckWait passed while it is being worked on; the heartbeats are for the new one
 		k.inFlight[seq] = msg
 		return
 	}
@@ -76,15 +67,13 @@ func (k *keeper) accept(c *actorx.Context, msg jetstream.Msg) {
 		k.beating = true
 		c.After(k.host.ackWait/3, beat{})
 	}
-	actorx.Async(c, func(ctx context.Context) (verdict, error) {
-		return k.host.process(ctx, msg, meta.NumDelivered), nil
-	}, func(_ *actorx.Context, v verdict, err error) {
-		if err != nil { // process crashed: the ledger will tell the next one how far it got
+	// The task settles the message itself: it knows how it ended even when the actor is gone.
+	actorx.Async(c, func(ctx context.Context) (struct{}, error) {
+		k.host.settle(msg, k.host.process(ctx, msg, meta))
+		return struct{}{}, nil
+	}, func(_ *actorx.Context, _ struct{}, err error) {
+		if err != nil { // process crashed: AckWait gives the message to the next, and the ledger tells how far it got
 			k.host.log.Error("task crashed", zap.Error(err))
-			v = verdict{fate: fateBack, delay: troubleDelay}
-		}
-		if err := settleMessage(k.inFlight[seq], v); err != nil {
-			k.host.log.Debug("message not settled, it will come again", zap.Error(err))
 		}
 		delete(k.inFlight, seq)
 		k.drained()
@@ -112,23 +101,19 @@ func (k *keeper) drained() {
 }
 
 // process reads a message and performs it. One that cannot be read goes to the dead letters.
-func (h *Host) process(ctx context.Context, msg jetstream.Msg, deliveries uint64) verdict {
+func (h *Host) process(ctx context.Context, msg jetstream.Msg, meta *jetstream.MsgMetadata) verdict {
 	var r protocol.EffectRequest
 	err := protocol.Unmarshal(msg.Data(), &r)
 	if err == nil {
 		err = h.check(&r, msg.Subject())
 	}
 	if err == nil {
-		return h.perform(ctx, &r, deliveries)
+		return h.perform(ctx, &r, meta.Sequence.Stream, meta.NumDelivered)
 	}
 	operator := operatorOf(msg.Subject())
 	h.log.Error("unreadable effect request", zap.String("subject", msg.Subject()), zap.Error(err))
-	meta, metaErr := msg.Metadata()
-	if metaErr != nil {
-		return verdict{fate: fateBack, delay: troubleDelay}
-	}
 	letter := protocol.DeadLetter{
-		ID: fmt.Sprintf("effect-message/%d", meta.Sequence.Stream), Operator: operator,
+		ID: fmt.Sprintf("effect-message/%d-%d", meta.Sequence.Stream, meta.Timestamp.UnixNano()), Operator: operator,
 		Subject: msg.Subject(), Reason: protocol.AsError(err), Attempts: 1, Raw: msg.Data(),
 	}
 	if err := h.conn.PublishDead(ctx, letter); err != nil {

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -36,7 +37,7 @@ const (
 )
 
 // perform sees one message through. It ends early when ctx does, and then the message is given back.
-func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, deliveries uint64) verdict {
+func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, seq, deliveries uint64) verdict {
 	log := h.log.With(zap.String("operator", string(r.Operator)), zap.String("instance", r.Instance),
 		zap.String("run_id", string(r.Run)), zap.Uint64("m", r.M))
 	led, err := h.book.read(ctx, r)
@@ -48,6 +49,9 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, deliverie
 	case stepDone:
 		return verdict{fate: fateAck}
 	case stepWait:
+		if deliveries > maxWaits {
+			return h.strand(ctx, log, r, led)
+		}
 		return verdict{fate: fateBack, delay: waitDelay}
 	case stepPerform:
 	}
@@ -58,7 +62,7 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, deliverie
 		e := r.Effects[i-1]
 		if doubtful {
 			doubtful = false
-			outcome, settled, err := h.settle(ctx, r, e, led.seq)
+			outcome, settled, err := h.resolve(ctx, r, i, seq, led.seq)
 			if err != nil {
 				return h.trouble(ctx, log, "settle effect", err)
 			}
@@ -75,16 +79,19 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, deliverie
 				return h.trouble(ctx, log, "record effect", err)
 			}
 		}
-		outcome, back := h.act(ctx, r, e)
+		outcome, back := h.act(ctx, r, i, seq)
 		if back {
 			return h.release(log, led, r, i, outcomes) //nolint:contextcheck // it must get through although ctx has ended
 		}
 		outcomes = append(outcomes, outcome)
-		if err := h.bury(ctx, r, e, outcome); err != nil {
+		if err := h.insist(ctx, log, "publish dead letter", func() error { return h.bury(ctx, r, e, outcome) }); err != nil {
 			return h.trouble(ctx, log, "publish dead letter", err)
 		}
 	}
-	if _, err = h.book.write(ctx, led, protocol.EventEffectDone, r, 0, outcomes); err != nil {
+	if err := h.insist(ctx, log, "record effects", func() error {
+		_, err := h.book.write(ctx, led, protocol.EventEffectDone, r, 0, outcomes)
+		return err
+	}); err != nil {
 		return h.trouble(ctx, log, "record effects", err)
 	}
 	h.count(outcomes)
@@ -92,13 +99,32 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, deliverie
 	return verdict{fate: fateAck}
 }
 
+// maxWaits is how often a message is given back for an earlier one that is missing: about ten minutes. It keeps a place of
+// the consumer meanwhile.
+const maxWaits = 3000
+
+// strand puts the effects of a message whose predecessor never came among the dead letters.
+func (h *Host) strand(ctx context.Context, log *zap.Logger, r *protocol.EffectRequest, led ledger) verdict {
+	for _, e := range r.Effects {
+		o := protocol.EffectOutcome{EffectID: e.EffectID, Kind: e.Effect.Kind(), Status: protocol.OutcomeFailed, Error: protocol.NewError(
+			protocol.CodeConflict, fmt.Sprintf("message %d of this instance and kind came, and %d never did", r.M, led.through+1))}
+		if err := h.bury(ctx, r, e, o); err != nil {
+			return h.trouble(ctx, log, "publish dead letter", err)
+		}
+	}
+	return verdict{fate: fateAck}
+}
+
 // act performs one effect with retries. back says that it certainly was not performed and the node is stopping.
-func (h *Host) act(ctx context.Context, r *protocol.EffectRequest, e protocol.RequestedEffect) (outcome protocol.EffectOutcome, back bool) {
+func (h *Host) act(ctx context.Context, r *protocol.EffectRequest, i int, seq uint64) (outcome protocol.EffectOutcome, back bool) {
+	e := r.Effects[i-1]
 	outcome = protocol.EffectOutcome{EffectID: e.EffectID, Kind: e.Effect.Kind()}
 	for attempt := 1; ; attempt++ {
 		outcome.Attempts = attempt
-		err := h.try(ctx, request(r, e, attempt))
-		outcome.Error = protocol.AsError(err)
+		err := h.try(ctx, h.request(r, i, seq, attempt))
+		if outcome.Error = protocol.AsError(err); err != nil {
+			outcome.Error = outcome.Error.Clip()
+		}
 		switch {
 		case err == nil:
 			outcome.Status = protocol.OutcomeOK
@@ -135,26 +161,29 @@ func outcomeUnknown(err error) bool {
 	return code == protocol.CodeTimeout || code == protocol.CodeCancelled || errors.As(err, &p)
 }
 
-// settle finds out what became of an effect that another executor was performing at record since. It is not settled
+// resolve finds out what became of an effect that another executor was performing at record since. It is not settled
 // where the executor found that it was not performed.
-func (h *Host) settle(ctx context.Context, r *protocol.EffectRequest, e protocol.RequestedEffect, since uint64) (o protocol.EffectOutcome, settled bool, err error) {
+func (h *Host) resolve(ctx context.Context, r *protocol.EffectRequest, i int, seq, since uint64) (o protocol.EffectOutcome, settled bool, err error) {
+	e := r.Effects[i-1]
 	o = protocol.EffectOutcome{EffectID: e.EffectID, Kind: e.Effect.Kind(), Status: protocol.OutcomeUnknown}
 	s, ok := h.executor.(effect.Settler)
 	if !ok {
 		o.Error = protocol.NewError(protocol.CodeInternal, "an executor ended while performing this; whether it was performed is unknown")
 		return o, true, nil
 	}
-	performed, err := s.Settle(ctx, request(r, e, 1), since)
+	performed, err := s.Settle(ctx, h.request(r, i, seq, 1), since)
 	if performed {
 		o.Status = protocol.OutcomeOK
 	}
 	return o, performed, err
 }
 
-func request(r *protocol.EffectRequest, e protocol.RequestedEffect, attempt int) effect.Request {
+// request is the effect at position i of message seq, for an executor.
+func (h *Host) request(r *protocol.EffectRequest, i int, seq uint64, attempt int) effect.Request {
+	e := r.Effects[i-1]
 	return effect.Request{
 		ID: e.EffectID, Operator: r.Operator, Instance: r.Instance, Run: r.Run, Effect: e.Effect.Effect,
-		Attempt: attempt, Depth: r.Depth, Trace: r.Trace,
+		Attempt: attempt, Depth: r.Depth, Trace: r.Trace, Order: effect.Order{Stream: h.stream, Seq: seq, Position: i},
 	}
 }
 
@@ -187,6 +216,23 @@ func (h *Host) release(log *zap.Logger, led ledger, r *protocol.EffectRequest, i
 
 const releaseTimeout = 5 * time.Second
 
+// insist repeats what must be written down while its outcome is still known: given up, an effect that was performed would
+// be one whose outcome is unknown. It ends with ctx, or when somebody else wrote.
+func (h *Host) insist(ctx context.Context, log *zap.Logger, what string, write func() error) error {
+	for {
+		err := write()
+		if err == nil || errors.Is(err, runlog.ErrConflict) || errors.Is(err, runlog.ErrTooLarge) {
+			return err
+		}
+		log.Warn(what+" failed, trying again", zap.Error(err))
+		if !sleep(ctx, insistPause) {
+			return err
+		}
+	}
+}
+
+const insistPause = 500 * time.Millisecond
+
 // trouble turns an error of the ledger into a fate.
 func (h *Host) trouble(ctx context.Context, log *zap.Logger, what string, err error) verdict {
 	switch {
@@ -199,18 +245,20 @@ func (h *Host) trouble(ctx context.Context, log *zap.Logger, what string, err er
 	return verdict{fate: fateBack, delay: troubleDelay}
 }
 
-// settleMessage carries a verdict out. A lost acknowledgement means a redelivery, which the ledger answers.
-func settleMessage(msg jetstream.Msg, v verdict) error {
-	switch v.fate {
-	case fateAck:
-		return msg.Ack()
-	case fateBack:
-		if v.delay > 0 {
-			return msg.NakWithDelay(v.delay)
-		}
-		return msg.Nak()
+// settle carries a verdict out. A lost acknowledgement means a redelivery, which the ledger answers.
+func (h *Host) settle(msg jetstream.Msg, v verdict) {
+	var err error
+	switch {
+	case v.fate == fateAck:
+		err = msg.Ack()
+	case v.delay > 0:
+		err = msg.NakWithDelay(v.delay)
+	default:
+		err = msg.Nak()
 	}
-	return nil
+	if err != nil {
+		h.log.Debug("message not settled, it will come again", zap.Error(err))
+	}
 }
 
 func jitter(d time.Duration) time.Duration {

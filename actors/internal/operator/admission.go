@@ -23,7 +23,14 @@ type (
 	drain struct{ reply actorx.Reply[struct{}] }
 )
 
-var errDraining = protocol.NewError(protocol.CodeUnavailable, "the node is shutting down; another may serve this").After(100 * time.Millisecond)
+var errDraining = refusal("the node is shutting down; another may serve this", 100*time.Millisecond)
+
+// refusal is the answer to a request that did not begin.
+func refusal(text string, after time.Duration) *protocol.Error {
+	e := protocol.NewError(protocol.CodeUnavailable, text).After(after)
+	e.Kind = protocol.KindOrchNotStarted
+	return e
+}
 
 // admission is the actor of an operator: it decides what runs, what waits and what is refused.
 type admission struct {
@@ -64,8 +71,7 @@ func (a *admission) admit(c *actorx.Context, r *request) {
 		a.waiting = append(a.waiting, r)
 		a.bytes += len(r.msg.Data)
 	default:
-		a.host.refuse(r.msg, protocol.NewError(protocol.CodeUnavailable,
-			"operator is at its limit of running and waiting requests").After(a.hint()))
+		a.host.refuse(r.msg, refusal("operator is at its limit of running and waiting requests", a.hint()))
 	}
 }
 

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,13 +66,15 @@ type Host struct {
 	ref           *actorx.Ref
 	sub           *nats.Subscription
 
-	closed chan struct{} // when the subscription has handed over its last message
+	closed func()        // says that the subscription has handed over its last message
+	over   chan struct{} // closed by it
 	gone   atomic.Bool   // Drain was called
 }
 
 // Start spawns the actor and subscribes. The operator answers when Start has returned and the connection is flushed.
 func Start(sys *actorx.System, cfg Config) (*Host, error) {
-	h := &Host{cfg: cfg.withDefaults(), stats: &Stats{}, closed: make(chan struct{})}
+	h := &Host{cfg: cfg.withDefaults(), stats: &Stats{}, over: make(chan struct{})}
+	h.closed = sync.OnceFunc(func() { close(h.over) })
 	h.log = h.cfg.Logger.Named("operator").With(zap.String("operator", string(cfg.ID)))
 	h.events = &emitter{conn: cfg.Conn, log: h.log}
 	h.startedByUser = startedData(cfg.ID, protocol.TriggerUser, nil)
@@ -83,7 +86,7 @@ func Start(sys *actorx.System, cfg Config) (*Host, error) {
 	if h.sub, err = nc.QueueSubscribe(cfg.Conn.Names().Op(string(cfg.ID)), Queue, h.intake); err != nil {
 		return nil, bus.Translate("subscribe for operator "+string(cfg.ID), err)
 	}
-	h.sub.SetClosedHandler(func(string) { close(h.closed) })
+	h.sub.SetClosedHandler(func(string) { h.closed() })
 	return h, nil
 }
 
@@ -99,12 +102,12 @@ func (h *Host) Drain(ctx context.Context) error {
 	if h.gone.CompareAndSwap(false, true) {
 		if err := h.sub.Drain(); err != nil {
 			h.log.Warn("subscription not drained", zap.Error(err))
-			close(h.closed)
+			h.closed()
 		}
 	}
 	h.ref.Tell(closing{}) // what waits need not wait for the subscription
 	select {
-	case <-h.closed:
+	case <-h.over:
 	case <-ctx.Done():
 	}
 	if _, err := actorx.Ask(ctx, h.ref, func(r actorx.Reply[struct{}]) any { return drain{r} }); err != nil {

@@ -138,6 +138,11 @@ func (h *Host) execute(ctx context.Context, inv *protocol.Invocation, in protoco
 		}
 	}()
 	out, err = h.cfg.Operator.Execute(ctx, in)
+	if e := protocol.AsError(err); e != nil && e.Kind == protocol.KindOrchNotStarted {
+		began := *e // it says so of a dispatch that the operator made; the operator did begin
+		began.Kind = ""
+		err = &began
+	}
 	if err == nil || ctx.Err() == nil {
 		return out, err
 	}
@@ -145,16 +150,20 @@ func (h *Host) execute(ctx context.Context, inv *protocol.Invocation, in protoco
 	if cause := context.Cause(ctx); errors.Is(cause, errDeadline) {
 		return out, errDeadline.Because(err)
 	}
-	return out, protocol.NewError(protocol.CodeUnavailable, "the node shut down before the operator was done").Because(err)
+	return out, protocol.NewError(protocol.CodeCancelled, "the node shut down before the operator was done; what it did until then is unknown").Because(err)
 }
 
 // storeEffects goes on when the run's context ends: the operator is done, and its caller must not hear of success, or a
 // node be gone, before what it declared is safe.
 func (h *Host) storeEffects(ctx context.Context, inv *protocol.Invocation, effects protocol.Effects) error {
+	numbers := map[string]uint64{}
 	requests, err := bus.EffectRequests(protocol.EffectRequest{
 		Operator: inv.Operator, Instance: string(inv.Run), Run: inv.Run, Parent: inv.Parent, Trace: inv.Trace, Depth: inv.Depth,
 		Ephemeral: true,
-	}, effects, func(string) uint64 { return 1 })
+	}, effects, func(family string) uint64 {
+		numbers[family]++
+		return numbers[family]
+	})
 	if err != nil {
 		return err
 	}
