@@ -150,7 +150,7 @@ func TestStartStopStress(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if startErr != nil && !errors.Is(startErr, actors.ErrRunning) {
+		if startErr != nil && !errors.Is(startErr, actors.ErrRunning) && !errors.Is(startErr, actors.ErrStopped) {
 			t.Errorf("start: %v", startErr)
 		}
 		if err := n.Stop(testContext(t)); err != nil {

@@ -58,8 +58,10 @@ type Node struct {
 	executors []*executor.Host
 	discovery *discovery
 	janitor   *janitor
-	stopped   chan struct{}
-	stopErr   error
+
+	cancelStart context.CancelCauseFunc // nil before Start
+	started     chan struct{}           // closed when Start is over; nil before
+	stopped     chan struct{}
 }
 
 type state int
@@ -84,6 +86,9 @@ type effectRegistration struct {
 
 // ErrRunning says that a node was started already, or has been stopped: it runs once.
 var ErrRunning = errors.New("node was started before")
+
+// ErrStopped says that a node was stopped while it started.
+var ErrStopped = errors.New("node was stopped while it started")
 
 // NewNode returns a node on conn, which stays the caller's to close after the node has stopped. It does nothing before
 // Start or Run.
@@ -165,7 +170,7 @@ func (n *Node) Run(ctx context.Context) error {
 }
 
 // Start makes sure that the streams are there and begins to take work; its operators answer when it returns. If it
-// fails, nothing is left running. A node starts once.
+// fails, nothing is left running. A node starts once; a Stop ends a Start that is under way.
 func (n *Node) Start(ctx context.Context) error {
 	n.mu.Lock()
 	if n.state != stateNew {
@@ -173,8 +178,16 @@ func (n *Node) Start(ctx context.Context) error {
 		return ErrRunning
 	}
 	n.state = stateRunning
-	err := n.start(ctx)
+	starting, cancel := context.WithCancelCause(ctx)
+	n.cancelStart = cancel
+	n.started = make(chan struct{})
 	n.mu.Unlock()
+	err := n.start(starting)
+	if err != nil && errors.Is(context.Cause(starting), ErrStopped) {
+		err = ErrStopped
+	}
+	cancel(nil)
+	close(n.started)
 	if err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.cfg.DrainTimeout)
 		defer cancel()
@@ -254,64 +267,77 @@ func (n *Node) builtinEffects() []effectRegistration {
 	return all
 }
 
-// Stop takes no more work, lets what runs end until ctx does, gives back the rest, and returns when everything has ended
-// or ctx has. It is idempotent and works before Start.
+// Stop takes no more work, lets what runs end until ctx does, ends the rest by force, and returns when everything has ended
+// or ctx has; then its error says what has not, and it may be called again to wait for that. It is idempotent and works
+// before Start.
 func (n *Node) Stop(ctx context.Context) error {
 	n.mu.Lock()
 	first := n.state != stateStopping
 	n.state = stateStopping
+	if n.cancelStart != nil {
+		n.cancelStart(ErrStopped)
+	}
 	n.mu.Unlock()
 	if first {
-		n.stopErr = n.stop(ctx)
-		close(n.stopped)
+		go func() { // it ends with ctx
+			defer close(n.stopped)
+			n.stop(ctx)
+		}()
 	}
 	select {
 	case <-n.stopped:
-		return n.stopErr
+		return n.sys.Stop(ctx) // at once, unless the first Stop ran out of time
 	case <-ctx.Done():
 		return fmt.Errorf("stop node: %w", context.Cause(ctx))
 	}
 }
 
-func (n *Node) stop(ctx context.Context) error {
+func (n *Node) stop(ctx context.Context) {
+	n.mu.Lock()
+	started := n.started
+	n.mu.Unlock()
+	if started != nil {
+		select {
+		case <-started:
+		case <-ctx.Done():
+			return
+		}
+	}
 	n.log.Info("node stopping")
-	// Operators first: their last effects may still be performed here. A part of the time is kept to end by force.
-	soft, cancel := shorten(ctx)
-	defer cancel()
-	errs := drainAll(soft, n.hosts)
+	// Whoever asks who is there should not hear of operators that take nothing more.
 	if n.discovery != nil {
 		n.discovery.stop()
 	}
-	errs = append(errs, drainAll(soft, n.executors)...)
+	// Operators first: their last effects may still be performed here. Executors have a part of the time to themselves, and
+	// what is left after both is there to end by force.
+	errs := drainAll(ctx, 0.6, n.hosts)
+	errs = append(errs, drainAll(ctx, 0.5, n.executors)...)
 	if n.janitor != nil {
 		n.janitor.stop()
 	}
-	err := n.sys.Stop(ctx)
-	if flushErr := n.flush(ctx); flushErr != nil {
-		n.log.Warn("last replies may be lost", zap.Error(flushErr))
+	if err := n.sys.Stop(ctx); err != nil {
+		errs = append(errs, err)
+	}
+	if err := n.flush(ctx); err != nil {
+		n.log.Warn("last replies may be lost", zap.Error(err))
 	}
 	for _, e := range errs {
 		n.log.Warn("not drained in time; ended by force", zap.Error(e))
 	}
 	n.log.Info("node stopped")
-	return err
-}
-
-// shorten leaves a fifth of the time of ctx for what comes after.
-func shorten(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/5))
 }
 
 type drainer interface {
 	Drain(ctx context.Context) error
 }
 
-// drainAll drains all at the same time.
-func drainAll[D drainer](ctx context.Context, all []D) []error {
+// drainAll drains all at the same time, within a part of what is left of ctx.
+func drainAll[D drainer](ctx context.Context, part float64, all []D) []error {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(part*float64(time.Until(deadline))))
+		defer cancel()
+	}
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, d := range all {

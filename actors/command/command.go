@@ -65,6 +65,10 @@ func (s Spec) run(ctx context.Context, input []byte, env ...string) ([]byte, err
 	ownGroup(cmd)
 	cmd.WaitDelay = killWait
 	err := cmd.Run()
+	endGroup(cmd) // also what a program that ended well left behind
+	if errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success() {
+		err = nil // what it left behind held its output open
+	}
 	var exit *exec.ExitError
 	switch {
 	case stdout.over:
@@ -73,6 +77,8 @@ func (s Spec) run(ctx context.Context, input []byte, env ...string) ([]byte, err
 		return nil, protocol.NewError(protocol.AsError(ctx.Err()).Code, name+" was stopped before it was done").Because(context.Cause(ctx))
 	case errors.As(err, &exit) && exit.ExitCode() == exitTempFail:
 		return nil, protocol.NewError(protocol.CodeUnavailable, complaint(name, "cannot now", stderr.buf.String())).Because(err)
+	case errors.As(err, &exit) && !exit.Exited(): // what it did until then is unknown
+		return nil, protocol.NewError(protocol.CodeCancelled, name+" was killed: "+exit.String()).Because(err)
 	case errors.As(err, &exit):
 		return nil, protocol.NewError(protocol.CodeToolError, complaint(name, exit.String(), stderr.buf.String())).Because(err)
 	case err != nil:

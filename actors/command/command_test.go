@@ -97,3 +97,33 @@ func TestSecretsAreNotInherited(t *testing.T) {
 		t.Errorf("program saw %q, %v", got, err)
 	}
 }
+
+// What a program starts and leaves behind ends with it, and its own success stays one.
+func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "pid")
+	out, err := command.Operator(sh(`sleep 600 & echo $! > '`+file+`'; echo done`)).Execute(t.Context(), protocol.Text("x"))
+	if text, _ := out.Message.AsText(); err != nil || text != "done" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	pid, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func() string { // gone, or a zombie that its new parent has not fetched yet
+		data, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+		if err != nil {
+			return "gone"
+		}
+		return strings.Fields(string(data))[2]
+	}
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Log("no /proc here: the process cannot be looked for")
+		return
+	}
+	for end := time.Now().Add(10 * time.Second); state() != "gone" && state() != "Z"; {
+		if time.Now().After(end) {
+			t.Fatalf("process %s lives on in state %s", pid, state())
+		}
+	}
+}

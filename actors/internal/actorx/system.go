@@ -124,13 +124,13 @@ func (s *System) Stop(ctx context.Context) error {
 	}
 	select {
 	case <-s.idle:
-		s.workers.stop()
+		s.workers.wait()
 		return nil
 	default:
 	}
 	select {
 	case <-s.idle:
-		s.workers.stop()
+		s.workers.wait()
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("stop actors: %s: %w", s.running(), context.Cause(ctx))
@@ -190,6 +190,7 @@ func (s *System) checkIdle() {
 	select {
 	case <-s.idle:
 	default:
+		s.workers.stop()
 		close(s.idle)
 	}
 }

@@ -53,7 +53,7 @@ func (w *workers) work(j job) {
 	}
 }
 
-// stop ends the goroutines that wait and waits for them. There are no tasks any more.
+// stop ends the goroutines that wait. There are no tasks any more.
 func (w *workers) stop() {
 	w.mu.Lock()
 	w.stopped = true
@@ -63,5 +63,7 @@ func (w *workers) stop() {
 	for _, jobs := range idle {
 		close(jobs)
 	}
-	w.wg.Wait()
 }
+
+// wait returns when the goroutines have ended.
+func (w *workers) wait() { w.wg.Wait() }
