@@ -18,7 +18,6 @@ import (
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
-	"github.com/skelegent/skelegent-go/state/kv"
 )
 
 // These were defects once.
@@ -235,7 +234,6 @@ func TestLateMemoryWriteIsSkipped(t *testing.T) {
 	if err != nil || !found || string(entry.Value) != `"fourth"` {
 		t.Errorf("entry = %+v, %v, %v", entry, found, err)
 	}
-	_ = state
 }
 
 // The log refuses the outcome of an effect for a moment: it is not forgotten.

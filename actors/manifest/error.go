@@ -17,6 +17,7 @@ var (
 	linePattern   = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
 	fieldPattern  = regexp.MustCompile(`^field (.*) not found in type \S+$`)
 	typePattern   = regexp.MustCompile("^cannot unmarshal (\\S+)(?: `(.*)`)? into (\\S+)$")
+	parserPattern = regexp.MustCompile(`^did not find expected (?:node content|key|'-' indicator|',' or '[}\]]'|<document start>)$`)
 	anchorPattern = regexp.MustCompile(`^unknown anchor '(.+)' referenced$`)
 )
 
@@ -42,13 +43,17 @@ func (m *Manifest) yamlError(data []byte, err error) error {
 		}
 		return m.errorIn(data, at, text)
 	}
-	what := match[2]
+	line, what := match[1], match[2]
+	if n, err := strconv.Atoi(line); err == nil && parserPattern.MatchString(what) {
+		last := 1 + bytes.Count(bytes.TrimRight(data, "\r\n"), []byte("\n"))
+		line = strconv.Itoa(min(n+1, last)) // the library counts from 0 here, and the end of the file as a line
+	}
 	if f := fieldPattern.FindStringSubmatch(what); f != nil {
 		what = fmt.Sprintf("unknown key %.100q", f[1])
 	} else if f := typePattern.FindStringSubmatch(what); f != nil {
 		what = fmt.Sprintf("%s does not fit here: %s is needed", found(f[1], f[2]), needed(f[3]))
 	}
-	return fmt.Errorf("%s:%s: %s", m.name, match[1], what)
+	return fmt.Errorf("%s:%s: %s", m.name, line, what)
 }
 
 // found says in words what the library found.

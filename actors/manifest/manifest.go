@@ -59,11 +59,11 @@ type Operator struct {
 
 // Limits bound a run.
 type Limits struct {
-	MaxTurns               uint32            `yaml:"max_turns"`
-	MaxCost                *Decimal `yaml:"max_cost"`
-	MaxDuration            *Duration         `yaml:"max_duration"`
-	MaxToolCalls           uint32            `yaml:"max_tool_calls"`
-	MaxConsecutiveFailures uint32            `yaml:"max_consecutive_failures"`
+	MaxTurns               uint32    `yaml:"max_turns"`
+	MaxCost                *Decimal  `yaml:"max_cost"`
+	MaxDuration            *Duration `yaml:"max_duration"`
+	MaxToolCalls           uint32    `yaml:"max_tool_calls"`
+	MaxConsecutiveFailures uint32    `yaml:"max_consecutive_failures"`
 }
 
 // Effect is an executor of custom effects.
@@ -120,6 +120,9 @@ func Parse(data []byte, name, dir string) (*Manifest, error) {
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s:%d: more than one YAML document", name, max(1, second.Line))
 	}
+	if line := nullEntry(m.root); line > 0 {
+		return nil, fmt.Errorf("%s:%d: an entry of a list is empty", name, line)
+	}
 	if err := m.validate(); err != nil {
 		return nil, err
 	}
@@ -141,4 +144,17 @@ func notText(data []byte) int {
 // empty reports whether a file has nothing in it.
 func empty(root *yaml.Node) bool {
 	return len(root.Content) == 0 || root.Content[0].ShortTag() == "!!null"
+}
+
+// nullEntry returns the line of an entry of a list that is null, which the library leaves out; 0 if there is none.
+func nullEntry(n *yaml.Node) int {
+	for _, c := range n.Content {
+		if n.Kind == yaml.SequenceNode && c.ShortTag() == "!!null" {
+			return c.Line
+		}
+		if line := nullEntry(c); line > 0 {
+			return line
+		}
+	}
+	return 0
 }

@@ -64,8 +64,9 @@ func (t *Tool) UnmarshalYAML(n *yaml.Node) error {
 	case yaml.MappingNode:
 		type plain Tool
 		return decodeMapping(n, (*plain)(t), "tool", "operator", "as", "description")
+	default:
+		return errorOf(n, "a tool must be a name, {tool: NAME} or {operator: ID}")
 	}
-	return errorOf(n, "a tool must be a name, {tool: NAME} or {operator: ID}")
 }
 
 // Duration is a duration with its unit, such as 2m.
