@@ -227,10 +227,17 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.discovery.start(); err != nil {
 		return err
 	}
-	if s, ok := n.cfg.State.(sweeper); ok {
-		n.janitor = startJanitor(s, n.log) //nolint:contextcheck // it ends with the node, not with the start
-	}
+	n.startJanitor() //nolint:contextcheck // it ends with the node, not with the start
 	return n.flush(ctx)
+}
+
+func (n *Node) startJanitor() {
+	j, ctx := startJanitor(n.log)
+	j.every(ctx, watchEvery, j.watch(n.conn))
+	if s, ok := n.cfg.State.(sweeper); ok {
+		j.every(ctx, sweepEvery, j.sweep(s))
+	}
+	n.janitor = j
 }
 
 // flushTimeout bounds how long the server may take to have heard everything.
