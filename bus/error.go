@@ -27,8 +27,9 @@ func Translate(attempted string, err error) error {
 		return protocol.NewError(protocol.CodeCancelled, attempted+": cancelled").Because(err)
 	case errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return protocol.NewError(protocol.CodeTimeout, attempted+": no answer in time; the outcome is unknown").Because(err)
-	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse),
-		errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return protocol.NewError(protocol.CodeUnsupported, attempted+": JetStream is not enabled on this server or for this account").Because(err)
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
 		return protocol.NewError(protocol.CodeUnavailable, attempted+": nobody answers; is JetStream running, and the stream there (start a node)?").Because(err)
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrBucketNotFound):
 		return protocol.NewError(protocol.CodeUnavailable, attempted+": the stream is not there; start a node to create it").Because(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/zap"
 
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
@@ -63,12 +64,38 @@ func (t Topology) Streams(n wire.Names) []jetstream.StreamConfig {
 // Ensure creates the streams that are missing and checks those that are there. A stream of another shape is an
 // *protocol.Error with code conflict that says what differs; it is not changed.
 func (c *Conn) Ensure(ctx context.Context, t Topology) error {
+	ctx, cancel := context.WithTimeout(ctx, ensurePatience)
+	defer cancel()
 	for _, want := range t.Streams(c.Names()) {
-		if err := c.ensureStream(ctx, want); err != nil {
+		if err := c.insistOnStream(ctx, want); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// A cluster without a leader answers late, with a refusal, or not at all: so each attempt is short, and there are many.
+const (
+	ensurePatience = 30 * time.Second
+	ensureAttempt  = 3 * time.Second
+	ensurePause    = 250 * time.Millisecond
+)
+
+func (c *Conn) insistOnStream(ctx context.Context, want jetstream.StreamConfig) error {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, ensureAttempt)
+		err := c.ensureStream(attempt, want)
+		cancel()
+		if err == nil || ctx.Err() != nil || !protocol.IsRetryable(err) {
+			return err
+		}
+		c.Logger().Debug("stream is not there yet", zap.String("stream", want.Name), zap.Error(err))
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(ensurePause):
+		}
+	}
 }
 
 func (c *Conn) ensureStream(ctx context.Context, want jetstream.StreamConfig) error {
