@@ -86,7 +86,7 @@ func TestCluster(t *testing.T) {
 		}
 		start(t, n)
 	}
-	d := bus.NewDispatcher(conn, bus.WithTimeout(5*time.Second))
+	d := bus.NewDispatcher(conn)
 	const total = 200
 	var wg sync.WaitGroup
 	half := make(chan struct{})
@@ -94,8 +94,11 @@ func TestCluster(t *testing.T) {
 		wg.Go(func() {
 			for i := range total / 4 {
 				run := protocol.RunID(fmt.Sprintf("r%d-%d", w, i))
-				for ctx.Err() == nil {
-					if _, err := d.Dispatch(protocol.WithCall(ctx, protocol.Call{Run: run}), "op", protocol.Text("go")); err == nil {
+				for ctx.Err() == nil { // a request or its answer may be lost with the server: then it is sent again
+					try, cancel := context.WithTimeout(protocol.WithCall(ctx, protocol.Call{Run: run}), 5*time.Second)
+					_, err := d.Dispatch(try, "op", protocol.Text("go"))
+					cancel()
+					if err == nil {
 						break
 					}
 				}

@@ -304,20 +304,15 @@ func (n *Node) stop(ctx context.Context) {
 	started := n.started
 	n.mu.Unlock()
 	if started != nil {
-		select {
-		case <-started:
-		case <-ctx.Done():
-			return
-		}
+		<-started // it was cancelled; and what it began has to be ended although ctx may have
 	}
 	n.log.Info("node stopping")
-	// Whoever asks who is there should not hear of operators that take nothing more.
-	if n.discovery != nil {
-		n.discovery.stop()
-	}
 	// Operators first: their last effects may still be performed here. Executors have a part of the time to themselves, and
 	// what is left after both is there to end by force.
 	errs := drainAll(ctx, 0.6, n.hosts)
+	if n.discovery != nil { // until now a caller could learn that the operator is leaving, not missing
+		n.discovery.stop()
+	}
 	errs = append(errs, drainAll(ctx, 0.5, n.executors)...)
 	if n.janitor != nil {
 		n.janitor.stop()
@@ -325,7 +320,9 @@ func (n *Node) stop(ctx context.Context) {
 	if err := n.sys.Stop(ctx); err != nil {
 		errs = append(errs, err)
 	}
-	if err := n.flush(ctx); err != nil {
+	if !n.conn.NATS().IsConnected() {
+		n.log.Warn("not connected: last replies are lost")
+	} else if err := n.flush(ctx); err != nil {
 		n.log.Warn("last replies may be lost", zap.Error(err))
 	}
 	for _, e := range errs {

@@ -330,3 +330,72 @@ func TestStopAgainAfterATimeout(t *testing.T) {
 	}
 	wait(t, running)
 }
+
+// A node that leaves while an effect waits for its next attempt gives it back: it does not fail there, and it is done once.
+func TestLeavingGivesBackWhatCanWait(t *testing.T) {
+	t.Parallel()
+	_, conn := server(t)
+	tried := make(chan struct{}, 100)
+	first := node(t, conn, actors.Config{WithoutEffects: true})
+	if err := first.Register("op", declares(custom("mail", `1`), custom("mail", `2`))); err != nil {
+		t.Fatal(err)
+	}
+	refuses := effect.Func(func(_ context.Context, r effect.Request) error {
+		if string(r.Effect.(protocol.CustomEffect).Data) == "1" {
+			return nil
+		}
+		tried <- struct{}{}
+		return protocol.NewError(protocol.CodeUnavailable, "not now")
+	})
+	if err := first.RegisterEffect("mail", refuses, effect.Options{Backoff: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	start(t, first)
+	next := ledgerEvents(t, conn)
+	dispatch(t, conn, "op", "r1")
+	wait(t, tried)
+	if err := first.Stop(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if e, outcomes := next(protocol.EventEffectReleased); len(outcomes) != 1 || outcomes[0].Status != protocol.OutcomeOK {
+		t.Errorf("released with %+v: %s", outcomes, e.Data)
+	}
+	rec := &recorder{}
+	second := node(t, conn, actors.Config{WithoutEffects: true})
+	if err := second.RegisterEffect("mail", rec, effect.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	start(t, second)
+	_, outcomes := next(protocol.EventEffectDone)
+	if len(outcomes) != 2 || outcomes[1].Status != protocol.OutcomeOK || len(rec.ids()) != 1 || rec.ids()[0] != "op/r1/mail/1/2" {
+		t.Errorf("outcomes %+v, performed %v", outcomes, rec.ids())
+	}
+	if letters := deadLetters(t, conn); len(letters) != 0 {
+		t.Errorf("dead letters %+v", letters)
+	}
+}
+
+// A Stop whose context has ended already still ends everything, some time after.
+func TestStopWithEndedContext(t *testing.T) {
+	t.Parallel()
+	_, conn := server(t)
+	for range 10 {
+		n := must2[*actors.Node](t)(actors.NewNode(conn, actors.Config{}))
+		if err := n.Register("echo", echo); err != nil {
+			t.Fatal(err)
+		}
+		starting := make(chan error, 1)
+		go func() { starting <- n.Start(testContext(t)) }()
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = n.Stop(ended) // its error is that of the context
+		<-starting
+		if err := n.Stop(testContext(t)); err != nil {
+			t.Errorf("second stop: %v", err)
+		}
+		found, err := conn.Operators(testContext(t), 20*time.Millisecond)
+		if err != nil || len(found) != 0 {
+			t.Errorf("still there: %+v, %v", found, err)
+		}
+	}
+}

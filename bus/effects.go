@@ -79,31 +79,45 @@ func (c *Conn) PublishEffects(ctx context.Context, requests []protocol.EffectReq
 			Subject: c.Names().Effect(r.Kind, string(r.Operator), r.Instance), Data: bodies[i],
 			Header: nats.Header{wire.HeaderRunID: {string(r.Run)}},
 		}
-		if err := c.publishEffect(ctx, msg, protocol.EffectRequestID(r.Operator, r.Instance, r.Kind, r.M), i > 0); err != nil {
-			e := protocol.AsError(Translate("publish effects of kind "+r.Kind, err))
-			if i > 0 {
-				e = e.With("effects_stored", fmt.Sprintf("%d of %d messages", i, len(requests)))
-				e.Retryable = false
-			}
-			return e
+		doubt, err := c.publishEffect(ctx, msg, protocol.EffectRequestID(r.Operator, r.Instance, r.Kind, r.M), i > 0)
+		if err == nil {
+			continue
 		}
+		e := protocol.AsError(Translate("publish effects of kind "+r.Kind, err))
+		if i > 0 || doubt {
+			e = e.With("effects_stored", fmt.Sprintf("at least %d of %d messages", i, len(requests)))
+			e.Retryable = false
+		}
+		return e
 	}
 	return nil
 }
 
-// effectPause is how long after a failure the next attempt to store effects is made.
-const effectPause = 100 * time.Millisecond
+// Each attempt to store effects is short, since its answer may be lost; the message id makes one of all of them.
+const (
+	effectAttempt = 2 * time.Second
+	effectPause   = 100 * time.Millisecond
+)
 
-// publishEffect tries once, or, where others of the same run are stored already, until ctx ends.
-func (c *Conn) publishEffect(ctx context.Context, msg *nats.Msg, id string, insist bool) error {
+// publishEffect tries until ctx ends where others of the same run are stored already, or where this one may be; doubt says
+// so of it at the end. Otherwise it tries once.
+func (c *Conn) publishEffect(ctx context.Context, msg *nats.Msg, id string, insist bool) (doubt bool, err error) {
 	for {
-		_, err := c.JetStream().PublishMsg(ctx, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(c.Names().Stream(wire.StreamEffects)))
-		if err == nil || !insist {
-			return err
+		attempt, cancel := context.WithTimeout(ctx, effectAttempt)
+		_, err = c.JetStream().PublishMsg(attempt, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(c.Names().Stream(wire.StreamEffects)))
+		cancel()
+		if err == nil {
+			return false, nil
+		}
+		if code := protocol.CodeOf(Translate("", err)); code == protocol.CodeTimeout || code == protocol.CodeCancelled {
+			doubt = true
+		}
+		if !insist && !doubt {
+			return false, err
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return doubt, err
 		case <-time.After(effectPause):
 		}
 	}

@@ -126,6 +126,9 @@ const (
 // Clip returns e, or a copy of it that is short enough to be part of a message: texts are cut, and details beyond the
 // sixteenth, in the order of their keys, are left out.
 func (e *Error) Clip() *Error {
+	if e == nil {
+		return nil
+	}
 	long := len(e.Message) > maxErrorText || len(e.Details) > maxErrorDetails
 	for k, v := range e.Details {
 		long = long || len(k) > maxErrorDetail || len(v) > maxErrorDetail

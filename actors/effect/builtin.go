@@ -95,7 +95,7 @@ func dispatch(ctx context.Context, d protocol.Dispatcher, notStarted func(error)
 }
 
 // DispatchOptions are those of Delegation and Handoffs: an agent may take its time.
-func DispatchOptions() Options { return Options{Timeout: 15 * time.Minute} }
+func DispatchOptions() Options { return Options{Timeout: 15 * time.Minute, Concurrency: 64} }
 
 // Logs performs log effects on log, with the operator's data as a field. The message and the data are the operator's
 // own words: an operator that logs its prompts has them in the log.

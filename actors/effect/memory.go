@@ -19,7 +19,7 @@ func Memory(store protocol.StateStore) Executor {
 		case protocol.WriteMemory:
 			if s, ok := store.(*kv.Store); ok {
 				return inOrder(ctx, s, r, e.Scope, e.Key, func(entry kv.Entry, _ bool, by kv.WriteOption) error {
-					_, err := s.WriteIf(ctx, e.Scope, e.Key, e.Value, e.Options(), entry.Revision, by)
+					_, err := s.WriteIf(ctx, e.Scope, e.Key, e.Value, e.Options(), entry.Revision, by, kv.Exactly())
 					return err
 				})
 			}
@@ -30,7 +30,7 @@ func Memory(store protocol.StateStore) Executor {
 					if !found {
 						return nil
 					}
-					return s.DeleteIf(ctx, e.Scope, e.Key, entry.Revision, by)
+					return s.DeleteIf(ctx, e.Scope, e.Key, entry.Revision, by, kv.Exactly())
 				})
 			}
 			return store.Delete(ctx, e.Scope, e.Key)
@@ -72,8 +72,8 @@ func inOrder(ctx context.Context, s *kv.Store, r Request, scope protocol.Scope, 
 		if len(entry.By) > 0 && json.Unmarshal(entry.By, &last) != nil {
 			last = author{} // a note of somebody else's: he does not count
 		}
-		if !last.Order.Before(r.Order) {
-			return nil // this very effect, or a later one
+		if last.Order.Stream == r.Order.Stream && !last.Order.Before(r.Order) {
+			return nil // this very effect, or a later one; orders of two streams say nothing of one another
 		}
 		err = change(entry, found, kv.WithBy(note))
 		if protocol.CodeOf(err) != protocol.CodeConflict {

@@ -22,6 +22,7 @@ type change struct {
 	value    json.RawMessage
 	ttl      time.Duration
 	revision *uint64 // nil: whatever is there
+	exact    bool    // revision is the last sequence itself
 	by       json.RawMessage
 }
 
@@ -30,6 +31,8 @@ func (c *change) expect(old stored, now time.Time) (*uint64, error) {
 	switch {
 	case c.revision == nil:
 		return &old.seq, nil
+	case c.exact:
+		return c.revision, nil
 	case *c.revision == 0 && old.live(now), *c.revision != 0 && old.seq > *c.revision:
 		return nil, errConflict
 	case *c.revision == 0:

@@ -27,6 +27,10 @@ type WriteOption func(*change)
 // look at it.
 func WithBy(note json.RawMessage) WriteOption { return func(c *change) { c.by = note } }
 
+// Exactly takes the revision to the letter: 0 then means that the key never had a value that the server remembers, not only
+// that it has none now. Without it, a write at revision 0 also succeeds behind a deletion that came after the reading.
+func Exactly() WriteOption { return func(c *change) { c.exact = true } }
+
 // WriteIf stores value if the key has the revision that Entry returned, and returns its new revision. Revision 0 means
 // that there must be no value. The error has code conflict if somebody else changed the key, and timeout if it is
 // unknown whether the value was stored: read Entry again, By tells.

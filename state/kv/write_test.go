@@ -74,6 +74,26 @@ func TestByIsKeptWithValuesAndDeletes(t *testing.T) {
 	}
 }
 
+// A writer that read nothing, and comes late, does not undo a deletion: not if it takes the revision to the letter.
+func TestExactly(t *testing.T) {
+	t.Parallel()
+	s := open(t, start(t), nil)
+	one, err := writeIf(t, s, "k", `1`, 0)
+	wantCode(t, err, "")
+	wantCode(t, s.DeleteIf(t.Context(), scope, "k", one), "")
+	late := func(opts ...kv.WriteOption) error {
+		_, err := s.WriteIf(t.Context(), scope, "k", json.RawMessage(`"late"`), protocol.StoreOptions{}, 0, opts...)
+		return err
+	}
+	wantCode(t, late(kv.Exactly()), protocol.CodeConflict)
+	wants(t, s, "k", "")
+	entry, _, err := s.Entry(t.Context(), scope, "k")
+	wantCode(t, err, "")
+	_, err = s.WriteIf(t.Context(), scope, "k", json.RawMessage(`2`), protocol.StoreOptions{}, entry.Revision, kv.Exactly())
+	wantCode(t, err, "")
+	wants(t, s, "k", `2`)
+}
+
 func TestWriteIfCountsExactly(t *testing.T) {
 	t.Parallel()
 	js := start(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,10 +42,13 @@ type Host struct {
 	opts     effect.Options
 	ackWait  time.Duration
 	book     *book
-	stream   int64 // when the stream of effects was made
+	effects  jetstream.Stream
+	stream   int64 // when it was made
 	log      *zap.Logger
 	ref      *actorx.Ref
 	consume  jetstream.ConsumeContext
+	leave    func()
+	leaving  chan struct{} // closed when Drain has begun
 
 	ok, failed, unknown atomic.Uint64
 }
@@ -61,7 +65,9 @@ func Start(ctx context.Context, sys *actorx.System, cfg Config) (*Host, error) {
 		cfg.Logger = zap.NewNop()
 	}
 	names := cfg.Conn.Names()
+	leaving := make(chan struct{})
 	h := &Host{
+		leaving: leaving, leave: sync.OnceFunc(func() { close(leaving) }),
 		conn: cfg.Conn, family: cfg.Family, executor: cfg.Executor, opts: cfg.Options.WithDefaults(), ackWait: cfg.AckWait,
 		log: cfg.Logger.Named("executor").With(zap.String("family", cfg.Family)),
 		book: &book{
@@ -73,7 +79,7 @@ func Start(ctx context.Context, sys *actorx.System, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, bus.Translate("look up effects", err)
 	}
-	h.stream = stream.CachedInfo().Created.UnixNano()
+	h.effects, h.stream = stream, stream.CachedInfo().Created.UnixNano()
 	consumer, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable:       ConsumerName(cfg.Family),
 		Description:   "Performs effects of family " + cfg.Family + ".",
@@ -110,13 +116,15 @@ func (h *Host) deliver(msg jetstream.Msg) {
 }
 
 func (h *Host) giveBack(msg jetstream.Msg) {
-	if err := msg.Nak(); err != nil { // it comes back after AckWait
+	// Not at once: while this consumer still asks for messages it would come straight back.
+	if err := msg.NakWithDelay(conflictDelay); err != nil { // it comes back after AckWait
 		h.log.Debug("message not given back", zap.Error(err))
 	}
 }
 
 // Drain stops the intake, gives back what has not begun and waits for what has, until ctx ends. It is idempotent.
 func (h *Host) Drain(ctx context.Context) error {
+	h.leave()
 	h.consume.Drain()
 	select {
 	case <-h.consume.Closed():

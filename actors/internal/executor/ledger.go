@@ -3,6 +3,8 @@ package executor
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -97,9 +99,28 @@ func (b *book) read(ctx context.Context, r *protocol.EffectRequest) (ledger, err
 	return l, nil
 }
 
+// maxReason is how much of an error a record keeps; the dead letter has more.
+const maxReason = 200
+
+// brief returns the outcomes with short errors, so that the record of a whole message is one message itself.
+func brief(outcomes []protocol.EffectOutcome) []protocol.EffectOutcome {
+	out := slices.Clone(outcomes)
+	for i, o := range out {
+		if o.Error != nil {
+			e := *o.Error
+			e.Details = nil
+			if len(e.Message) > maxReason {
+				e.Message = strings.ToValidUTF8(e.Message[:maxReason], "") + "..."
+			}
+			out[i].Error = &e
+		}
+	}
+	return out
+}
+
 // write appends a record behind l and returns the ledger that it makes.
 func (b *book) write(ctx context.Context, l ledger, kind protocol.EventKind, r *protocol.EffectRequest, i int, outcomes []protocol.EffectOutcome) (ledger, error) {
-	rec := record{Family: b.family, M: r.M, Through: r.M - 1, I: i, Executor: b.executor, Outcomes: outcomes}
+	rec := record{Family: b.family, M: r.M, Through: r.M - 1, I: i, Executor: b.executor, Outcomes: brief(outcomes)}
 	if kind == protocol.EventEffectDone {
 		rec.Through, rec.I = r.M, 0
 	}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/skelegent/skelegent-go/actors/effect"
+	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/runlog"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -49,10 +50,7 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, seq, deli
 	case stepDone:
 		return verdict{fate: fateAck}
 	case stepWait:
-		if deliveries > maxWaits {
-			return h.strand(ctx, log, r, led)
-		}
-		return verdict{fate: fateBack, delay: waitDelay}
+		return h.wait(ctx, log, r, led, seq, deliveries)
 	case stepPerform:
 	}
 	if h.opts.Idempotent {
@@ -63,8 +61,11 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, seq, deli
 		if doubtful {
 			doubtful = false
 			outcome, settled, err := h.resolve(ctx, r, i, seq, led.seq)
-			if err != nil {
+			if err != nil && protocol.IsRetryable(err) {
 				return h.trouble(ctx, log, "settle effect", err)
+			}
+			if err != nil { // it will never be known
+				outcome.Error, settled = protocol.AsError(err).Clip(), true
 			}
 			if settled {
 				outcomes = append(outcomes, outcome)
@@ -84,11 +85,14 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, seq, deli
 			return h.release(log, led, r, i, outcomes) //nolint:contextcheck // it must get through although ctx has ended
 		}
 		outcomes = append(outcomes, outcome)
-		if err := h.insist(ctx, log, "publish dead letter", func() error { return h.bury(ctx, r, e, outcome) }); err != nil {
+		if err := h.insist(ctx, log, "publish dead letter", func(ctx context.Context) error { return h.bury(ctx, r, e, outcome) }); err != nil {
 			return h.trouble(ctx, log, "publish dead letter", err)
 		}
+		if ctx.Err() != nil && i < len(r.Effects) {
+			return h.release(log, led, r, i+1, outcomes) //nolint:contextcheck // it must get through although ctx has ended
+		}
 	}
-	if err := h.insist(ctx, log, "record effects", func() error {
+	if err := h.insist(ctx, log, "record effects", func(ctx context.Context) error {
 		_, err := h.book.write(ctx, led, protocol.EventEffectDone, r, 0, outcomes)
 		return err
 	}); err != nil {
@@ -99,12 +103,23 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, seq, deli
 	return verdict{fate: fateAck}
 }
 
-// maxWaits is how often a message is given back for an earlier one that is missing: about ten minutes. It keeps a place of
-// the consumer meanwhile.
+// maxWaits is after how many deliveries a missing predecessor is looked for, about ten minutes.
 const maxWaits = 3000
 
-// strand puts the effects of a message whose predecessor never came among the dead letters.
-func (h *Host) strand(ctx context.Context, log *zap.Logger, r *protocol.EffectRequest, led ledger) verdict {
+// wait gives back a message that is not next. Its predecessor may take its time; only where there is none any more do the
+// effects go to the dead letters.
+func (h *Host) wait(ctx context.Context, log *zap.Logger, r *protocol.EffectRequest, led ledger, seq, deliveries uint64) verdict {
+	if deliveries <= maxWaits {
+		return verdict{fate: fateBack, delay: waitDelay}
+	}
+	subject := h.conn.Names().Effect(r.Kind, string(r.Operator), r.Instance)
+	first, err := h.effects.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(subject))
+	if err != nil {
+		return h.trouble(ctx, log, "look for the message before", bus.Translate("look for effects", err))
+	}
+	if first.Sequence < seq {
+		return verdict{fate: fateBack, delay: troubleDelay}
+	}
 	for _, e := range r.Effects {
 		o := protocol.EffectOutcome{EffectID: e.EffectID, Kind: e.Effect.Kind(), Status: protocol.OutcomeFailed, Error: protocol.NewError(
 			protocol.CodeConflict, fmt.Sprintf("message %d of this instance and kind came, and %d never did", r.M, led.through+1))}
@@ -120,6 +135,9 @@ func (h *Host) act(ctx context.Context, r *protocol.EffectRequest, i int, seq ui
 	e := r.Effects[i-1]
 	outcome = protocol.EffectOutcome{EffectID: e.EffectID, Kind: e.Effect.Kind()}
 	for attempt := 1; ; attempt++ {
+		if ctx.Err() != nil {
+			return outcome, true
+		}
 		outcome.Attempts = attempt
 		err := h.try(ctx, h.request(r, i, seq, attempt))
 		if outcome.Error = protocol.AsError(err); err != nil {
@@ -132,7 +150,7 @@ func (h *Host) act(ctx context.Context, r *protocol.EffectRequest, i int, seq ui
 		case !h.opts.Idempotent && outcomeUnknown(err):
 			outcome.Status = protocol.OutcomeUnknown
 			return outcome, false
-		case ctx.Err() != nil && (outcome.Error.Retryable || outcomeUnknown(err)):
+		case (ctx.Err() != nil || h.isLeaving()) && (outcome.Error.Retryable || outcomeUnknown(err)):
 			return outcome, true
 		case !outcome.Error.Retryable && !outcomeUnknown(err), h.opts.Attempts > 0 && attempt >= h.opts.Attempts:
 			outcome.Status = protocol.OutcomeFailed
@@ -140,10 +158,33 @@ func (h *Host) act(ctx context.Context, r *protocol.EffectRequest, i int, seq ui
 		}
 		h.log.Warn("effect failed, trying again", zap.String("effect_id", e.EffectID), zap.Int("attempt", attempt),
 			zap.String("code", string(outcome.Error.Code)), zap.Error(err))
-		if !sleep(ctx, jitter(h.opts.Delay(attempt, err))) {
+		if !h.pause(ctx, jitter(h.opts.Delay(attempt, err))) {
 			return outcome, true
 		}
 	}
+}
+
+// isLeaving reports whether the node drains: then what can be done later is another's.
+func (h *Host) isLeaving() bool {
+	select {
+	case <-h.leaving:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits for d, or returns false when the node leaves or ctx ends.
+func (h *Host) pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+	case <-h.leaving:
+	}
+	return false
 }
 
 // try is one attempt, with its own deadline.
@@ -217,15 +258,21 @@ func (h *Host) release(log *zap.Logger, led ledger, r *protocol.EffectRequest, i
 const releaseTimeout = 5 * time.Second
 
 // insist repeats what must be written down while its outcome is still known: given up, an effect that was performed would
-// be one whose outcome is unknown. It ends with ctx, or when somebody else wrote.
-func (h *Host) insist(ctx context.Context, log *zap.Logger, what string, write func() error) error {
+// be one whose outcome is unknown. It ends some seconds after ctx, or when somebody else wrote.
+func (h *Host) insist(ctx context.Context, log *zap.Logger, what string, write func(ctx context.Context) error) error {
+	grace, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(releaseTimeout, cancel)
+		context.AfterFunc(grace, func() { late.Stop() })
+	})()
 	for {
-		err := write()
-		if err == nil || errors.Is(err, runlog.ErrConflict) || errors.Is(err, runlog.ErrTooLarge) {
+		err := write(grace)
+		if err == nil || errors.Is(err, runlog.ErrConflict) || errors.Is(err, runlog.ErrTooLarge) || h.conn.NATS().IsClosed() {
 			return err
 		}
 		log.Warn(what+" failed, trying again", zap.Error(err))
-		if !sleep(ctx, insistPause) {
+		if !sleep(grace, insistPause) {
 			return err
 		}
 	}

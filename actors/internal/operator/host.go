@@ -105,6 +105,9 @@ func (h *Host) Drain(ctx context.Context) error {
 			h.closed()
 		}
 	}
+	if !h.cfg.Conn.NATS().IsConnected() { // then nobody says when it is over, and nothing comes
+		h.closed()
+	}
 	h.ref.Tell(closing{}) // what waits need not wait for the subscription
 	select {
 	case <-h.over:
