@@ -38,7 +38,7 @@ interop: ## Only the test with the JavaScript client and a model server nobody h
 .PHONY: bench
 bench: ## Benchmarks, each beside its floor in the same process
 	$(GO) test -run XXX -bench . -benchmem -benchtime $(BENCHTIME) ./actors ./actors/agent ./actors/internal/actorx ./protocol ./state/kv
-	$(GO) test -count=1 -v -run TestRatio -ratio $(BENCHTIME) ./actors
+	$(GO) test -count=1 -v -run TestRatio ./actors -ratio $(BENCHTIME)
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (20s)
