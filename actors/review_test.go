@@ -230,8 +230,12 @@ func TestLateMemoryWriteIsSkipped(t *testing.T) {
 		t.Errorf("k = %s after its deletion", got)
 	}
 	perform(4, `"fourth"`)
+	if err := state.Write(testContext(t), protocol.GlobalScope(), "k", json.RawMessage(`"by hand"`), protocol.StoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	perform(4, `"fourth"`) // once more, as after a crash: what a person wrote since stays
 	entry, found, err := state.Entry(testContext(t), protocol.GlobalScope(), "k")
-	if err != nil || !found || string(entry.Value) != `"fourth"` {
+	if err != nil || !found || string(entry.Value) != `"by hand"` {
 		t.Errorf("entry = %+v, %v, %v", entry, found, err)
 	}
 }

@@ -24,7 +24,7 @@ func (s *Store) Delete(ctx context.Context, scope protocol.Scope, key string) er
 type WriteOption func(*change)
 
 // WithBy leaves a note, which must be JSON, for Entry to return: who changed this, and for what. The store does not
-// look at it.
+// look at it. A plain Write or Delete leaves the note that is there.
 func WithBy(note json.RawMessage) WriteOption { return func(c *change) { c.by = note } }
 
 // Exactly takes the revision to the letter: 0 then means that the key never had a value that the server remembers, not only
@@ -120,7 +120,11 @@ func (s *Store) change(ctx context.Context, c change) (uint64, error) {
 		if c.revision == nil && n == politeRounds {
 			expect = nil
 		}
-		seq, err := s.attempt(ctx, c, old, expect)
+		now := c
+		if c.revision == nil && c.by == nil {
+			now.by = old.record.By // who writes plainly does not take away what the last one with a note left
+		}
+		seq, err := s.attempt(ctx, now, old, expect)
 		if c.revision != nil || !errors.Is(err, errConflict) {
 			return seq, err
 		}

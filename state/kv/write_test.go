@@ -74,6 +74,22 @@ func TestByIsKeptWithValuesAndDeletes(t *testing.T) {
 	}
 }
 
+func TestPlainChangesKeepTheNote(t *testing.T) {
+	t.Parallel()
+	s := open(t, start(t), nil)
+	_, err := s.WriteIf(t.Context(), scope, "k", json.RawMessage(`1`), protocol.StoreOptions{}, 0, kv.WithBy(json.RawMessage(`{"m":1}`)))
+	wantCode(t, err, "")
+	for name, change := range map[string]func() error{
+		"write":  func() error { return s.Write(t.Context(), scope, "k", json.RawMessage(`2`), protocol.StoreOptions{}) },
+		"delete": func() error { return s.Delete(t.Context(), scope, "k") },
+	} {
+		wantCode(t, change(), "")
+		if entry, _, err := s.Entry(t.Context(), scope, "k"); err != nil || string(entry.By) != `{"m":1}` {
+			t.Errorf("after a %s: %s, %v", name, entry.By, err)
+		}
+	}
+}
+
 // A writer that read nothing, and comes late, does not undo a deletion: not if it takes the revision to the letter.
 func TestExactly(t *testing.T) {
 	t.Parallel()
