@@ -286,7 +286,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	}
 	n.mu.Unlock()
 	if first {
-		go func() { // it ends with ctx
+		go func() { // it ends with Start, which was cancelled, and with ctx
 			defer close(n.stopped)
 			n.stop(ctx)
 		}()

@@ -403,3 +403,45 @@ func TestStopWithEndedContext(t *testing.T) {
 		}
 	}
 }
+
+// A node that is stopped by force writes down what it knows: an effect that was performed at the last moment is not
+// unknown, and not performed again.
+func TestForcedStopKeepsWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	_, conn := server(t)
+	began := make(chan struct{}, 1)
+	first := node(t, conn, actors.Config{WithoutEffects: true})
+	if err := first.Register("op", declares(custom("mail", `1`), custom("mail", `2`))); err != nil {
+		t.Fatal(err)
+	}
+	late := effect.Func(func(ctx context.Context, _ effect.Request) error {
+		began <- struct{}{}
+		<-ctx.Done()
+		return nil // it got through all the same
+	})
+	if err := first.RegisterEffect("mail", late, effect.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	start(t, first)
+	next := ledgerEvents(t, conn)
+	dispatch(t, conn, "op", "r1")
+	wait(t, began)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := first.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	rec := &recorder{}
+	second := node(t, conn, actors.Config{WithoutEffects: true})
+	if err := second.RegisterEffect("mail", rec, effect.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	start(t, second)
+	_, outcomes := next(protocol.EventEffectDone)
+	if len(outcomes) != 2 || outcomes[0].Status != protocol.OutcomeOK || outcomes[1].Status != protocol.OutcomeOK {
+		t.Errorf("outcomes = %+v", outcomes)
+	}
+	if ids := rec.ids(); len(ids) != 1 || ids[0] != "op/r1/mail/1/2" {
+		t.Errorf("performed by the second: %v", ids)
+	}
+}
