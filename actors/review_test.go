@@ -445,3 +445,37 @@ func TestForcedStopKeepsWhatIsKnown(t *testing.T) {
 		t.Errorf("performed by the second: %v", ids)
 	}
 }
+
+// What a run left of its budget is all that a run which it delegates to may spend.
+func TestBudgetTravelsWithADelegate(t *testing.T) {
+	t.Parallel()
+	_, conn := server(t)
+	n := node(t, conn, actors.Config{})
+	heard := make(chan *protocol.Decimal, 1)
+	child := protocol.OperatorFunc(func(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+		heard <- protocol.InvocationFrom(ctx).Budget
+		return protocol.Reply("heard"), nil
+	})
+	parent := protocol.OperatorFunc(func(context.Context, protocol.OperatorInput) (protocol.OperatorOutput, error) {
+		out := protocol.Reply("delegated")
+		out.Metadata.Cost = protocol.MustDecimal("0.20")
+		out.Effects = protocol.Effects{protocol.Delegate{Operator: "child", Input: protocol.Text("x")}}
+		return out, nil
+	})
+	for id, op := range map[protocol.OperatorID]protocol.Operator{"child": child, "parent": parent} {
+		if err := n.Register(id, op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start(t, n)
+	for budget, want := range map[string]string{"0.50": "0.30", "0.10": "0"} {
+		b := protocol.MustDecimal(budget)
+		ctx := protocol.WithCall(testContext(t), protocol.Call{Budget: &b})
+		if _, err := bus.NewDispatcher(conn).Dispatch(ctx, "parent", protocol.Text("go")); err != nil {
+			t.Fatal(err)
+		}
+		if got := wait(t, heard); got == nil || got.Text() != want {
+			t.Errorf("of %s the child may spend %v, want %s", budget, got, want)
+		}
+	}
+}

@@ -21,9 +21,11 @@ type EffectRequest struct {
 	// Ephemeral says that the instance keeps no log: it is one run, and its ledger may expire some days after.
 	Ephemeral bool `json:"ephemeral,omitempty"`
 	// Trace is the traceparent of the run; Depth its depth; Parent the run that dispatched it.
-	Trace  string `json:"trace,omitempty"`
-	Depth  int    `json:"depth,omitempty"`
-	Parent RunID  `json:"parent,omitempty"`
+	Trace string `json:"trace,omitempty"`
+	// Budget is the USD that the run left of its own, for each run that its effects dispatch; nil is no limit.
+	Budget *Decimal `json:"budget,omitempty"`
+	Depth  int      `json:"depth,omitempty"`
+	Parent RunID    `json:"parent,omitempty"`
 }
 
 // RequestedEffect is one effect of a request.

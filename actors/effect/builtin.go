@@ -79,7 +79,7 @@ func Handoffs(d protocol.Dispatcher, notStarted func(error) bool) Executor {
 }
 
 func dispatch(ctx context.Context, d protocol.Dispatcher, notStarted func(error) bool, r Request, operator protocol.OperatorID, in protocol.OperatorInput) error {
-	ctx = protocol.WithCall(ctx, protocol.Call{Run: protocol.RunID(r.ID), Parent: r.Run, Depth: r.Depth + 1, Trace: r.Trace})
+	ctx = protocol.WithCall(ctx, protocol.Call{Run: protocol.RunID(r.ID), Parent: r.Run, Budget: r.Budget, Depth: r.Depth + 1, Trace: r.Trace})
 	_, err := d.Dispatch(ctx, operator, in)
 	e := protocol.AsError(err)
 	if e == nil {

@@ -33,6 +33,8 @@ type Request struct {
 	// Depth and Trace are those of the run.
 	Depth int
 	Trace string
+	// Budget is the USD that a run dispatched for the effect may spend; nil is no limit.
+	Budget *protocol.Decimal
 }
 
 // Order is the place of an effect among those of its family, as the stream of effects has them.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/shopspring/decimal"
 	"go.uber.org/zap"
 
 	"github.com/skelegent/skelegent-go/bus"
@@ -111,7 +112,7 @@ func (h *Host) perform(ctx context.Context, inv *protocol.Invocation, in protoco
 	if err := h.cfg.Conn.CheckSize("output", len(body.output)); err != nil {
 		return body, err // before its effects are out: either both or none
 	}
-	return body, h.storeEffects(ctx, inv, out.Effects)
+	return body, h.storeEffects(ctx, inv, &out)
 }
 
 // encoded is an output as the reply has it, and around it the data of the run's last event.
@@ -155,12 +156,12 @@ func (h *Host) execute(ctx context.Context, inv *protocol.Invocation, in protoco
 
 // storeEffects goes on when the run's context ends: the operator is done, and its caller must not hear of success, or a
 // node be gone, before what it declared is safe.
-func (h *Host) storeEffects(ctx context.Context, inv *protocol.Invocation, effects protocol.Effects) error {
+func (h *Host) storeEffects(ctx context.Context, inv *protocol.Invocation, out *protocol.OperatorOutput) error {
 	numbers := map[string]uint64{}
 	requests, err := bus.EffectRequests(protocol.EffectRequest{
 		Operator: inv.Operator, Instance: string(inv.Run), Run: inv.Run, Parent: inv.Parent, Trace: inv.Trace, Depth: inv.Depth,
-		Ephemeral: true,
-	}, effects, func(family string) uint64 {
+		Ephemeral: true, Budget: left(inv.Budget, out.Metadata.Cost),
+	}, out.Effects, func(family string) uint64 {
 		numbers[family]++
 		return numbers[family]
 	})
@@ -178,6 +179,14 @@ func (h *Host) storeEffects(ctx context.Context, inv *protocol.Invocation, effec
 		}
 	}
 	return nil
+}
+
+// left is what remains of a budget, not less than nothing; nil stays no limit.
+func left(budget *protocol.Decimal, spent protocol.Decimal) *protocol.Decimal {
+	if budget == nil {
+		return nil
+	}
+	return &protocol.Decimal{Decimal: decimal.Max(decimal.Zero, budget.Sub(spent.Decimal))}
 }
 
 // refuse answers a request that will not run.
