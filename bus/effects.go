@@ -1,13 +1,10 @@
 package bus
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -15,48 +12,6 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
-
-// maxEffects bounds the effects of one message, so that the ledger's records, which tell of each, stay small.
-const maxEffects = 64
-
-// EffectRequests groups the effects of one commit into messages: one a family, or as many as it takes with at most 64
-// effects each, in the order in which the families first appear but memory before all others. head says whose they are;
-// next gives the number of the next message of a family. A custom effect with the name of a built-in kind is invalid.
-func EffectRequests(head protocol.EffectRequest, effects protocol.Effects, next func(family string) uint64) ([]protocol.EffectRequest, error) {
-	var requests []protocol.EffectRequest
-	index := map[string]int{}
-	for i, e := range effects {
-		family := protocol.FamilyOf(e)
-		if c, ok := e.(protocol.CustomEffect); ok && (protocol.ReservedFamily(c.EffectType) || !utf8.ValidString(family)) {
-			return nil, protocol.NewError(protocol.CodeInvalidInput,
-				fmt.Sprintf("effects[%d]: effect_type %q is the name of a built-in kind, or not UTF-8", i, c.EffectType))
-		}
-		n, ok := index[family]
-		if !ok || len(requests[n].Effects) == maxEffects {
-			n = len(requests)
-			index[family] = n
-			r := head
-			r.Kind, r.M = family, next(family)
-			requests = append(requests, r)
-		}
-		r := &requests[n]
-		r.Effects = append(r.Effects, protocol.RequestedEffect{
-			EffectID: protocol.EffectID(r.Operator, r.Instance, family, r.M, len(r.Effects)+1),
-			Effect:   protocol.AnyEffect{Effect: e},
-		})
-	}
-	slices.SortStableFunc(requests, func(a, b protocol.EffectRequest) int {
-		return cmp.Compare(rank(a.Kind), rank(b.Kind))
-	})
-	return requests, nil
-}
-
-func rank(family string) int {
-	if family == protocol.FamilyMemory {
-		return 0
-	}
-	return 1
-}
 
 // PublishEffects stores the requests for their executors and returns when every one is acknowledged. All sizes are
 // checked before the first is sent, and what fails is tried again until ctx ends: so that it is all of them or none. Where

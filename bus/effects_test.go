@@ -12,7 +12,7 @@ import (
 func twoFamilies(t *testing.T) []protocol.EffectRequest {
 	t.Helper()
 	n := map[string]uint64{}
-	requests, err := bus.EffectRequests(protocol.EffectRequest{Operator: "op", Instance: "i", Run: "i"}, protocol.Effects{
+	requests, err := protocol.EffectRequests(protocol.EffectRequest{Operator: "op", Instance: "i", Run: "i"}, protocol.Effects{
 		protocol.CustomEffect{EffectType: "a", Data: []byte("1")}, protocol.CustomEffect{EffectType: "b", Data: []byte("2")},
 	}, func(family string) uint64 { n[family]++; return n[family] })
 	if err != nil {

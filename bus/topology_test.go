@@ -143,7 +143,7 @@ func TestEffectRequests(t *testing.T) {
 		protocol.Log{Level: protocol.LogInfo, Message: "b"},
 	}
 	head := protocol.EffectRequest{Operator: "op", Instance: "x", Run: "r"}
-	requests, err := bus.EffectRequests(head, effects, func(string) uint64 { return 7 })
+	requests, err := protocol.EffectRequests(head, effects, func(string) uint64 { return 7 })
 	if err != nil {
 		t.Fatal(err)
 	}

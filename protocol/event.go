@@ -25,6 +25,17 @@ const (
 	EventCompleted          EventKind = "completed"
 	EventFailed             EventKind = "failed"
 
+	// The log of a durable run has these too; see package run of actors.
+	EventCancelled     EventKind = "cancelled"      // the run was stopped on request
+	EventQueued        EventKind = "queued"         // an input waits for the run before it
+	EventRefused       EventKind = "refused"        // an input was turned away, and will not run
+	EventNoted         EventKind = "noted"          // a signal, a timer or a child's end reached the instance
+	EventAttached      EventKind = "attached"       // one more caller waits for the answer of a run
+	EventStepStarted   EventKind = "step_started"   // a step began that must not be begun twice unseen
+	EventStepCompleted EventKind = "step_completed" // what a step returned
+	EventSnapshot      EventKind = "snapshot"       // all that came before, folded
+	EventClosed        EventKind = "closed"         // a snapshot of an instance that is over
+
 	EventEffectActing   EventKind = "effect_acting"   // an executor is about to perform an effect that must not be repeated
 	EventEffectReleased EventKind = "effect_released" // it certainly did not; another may
 	EventEffectDone     EventKind = "effect_done"     // the effects of a message ended, with their outcomes
@@ -35,7 +46,8 @@ func EventKinds() []EventKind {
 	return []EventKind{
 		EventInvocationStarted, EventInferenceStarted, EventInferenceCompleted, EventToolCallAssembled, EventToolResultReceived,
 		EventIntentDeclared, EventProgress, EventArtifactProduced, EventLog, EventObservation, EventMetric, EventSuspended,
-		EventCompleted, EventFailed, EventEffectActing, EventEffectReleased, EventEffectDone,
+		EventCompleted, EventFailed, EventCancelled, EventQueued, EventRefused, EventNoted, EventAttached, EventStepStarted,
+		EventStepCompleted, EventSnapshot, EventClosed, EventEffectActing, EventEffectReleased, EventEffectDone,
 	}
 }
 
@@ -53,6 +65,14 @@ type Event struct {
 	// Trace is the traceparent of the invocation.
 	Trace string `json:"trace,omitempty"`
 	// Data holds the fields of the kind, an object.
+	Data json.RawMessage `json:"data" wire:"required"`
+	// Also are further events of the same run that were committed in the same message, behind this one.
+	Also []EventPart `json:"also,omitempty"`
+}
+
+// EventPart is an event that shares its message, and all but kind and data, with another.
+type EventPart struct {
+	Kind EventKind       `json:"kind" wire:"required"`
 	Data json.RawMessage `json:"data" wire:"required"`
 }
 

@@ -23,5 +23,19 @@ func (e Event) appendJSON(dst []byte) ([]byte, error) {
 		dst = appendString(append(dst, `,"trace":`...), e.Trace)
 	}
 	dst, err := appendRaw(append(dst, `,"data":`...), e.Data)
-	return append(dst, '}'), err
+	if err != nil || len(e.Also) == 0 {
+		return append(dst, '}'), err
+	}
+	dst = append(dst, `,"also":[`...)
+	for i, part := range e.Also {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(append(dst, `{"kind":`...), string(part.Kind))
+		if dst, err = appendRaw(append(dst, `,"data":`...), part.Data); err != nil {
+			return dst, err
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, "]}"...), nil
 }

@@ -10,6 +10,11 @@ const (
 	HeaderTrace       = "traceparent"       // (carried) W3C trace context
 	HeaderSignalID    = "Skg-Signal-Id"     // names a signal, where its sender has to find it again
 	HeaderKind        = "Skg-Kind"          // the kind of an event, as in its body
+	HeaderReply       = "Skg-Reply"         // of a task: the inbox that wants the answer
+	HeaderWhenBusy    = "Skg-When-Busy"     // of a task: what to do while a run is open (enqueue, reject, steer, interrupt)
+	HeaderParent      = "Skg-Parent"        // of a task: OPERATOR/INSTANCE of the run that waits for the end of this one
+	HeaderParentSeq   = "Skg-Parent-Seq"    // and the sequence in its log at which it began to
+	HeaderPrevious    = "Skg-Previous"      // of a run log: how far back its last messages are, back to the last snapshot
 
 	HeaderError     = "Nats-Service-Error"      // the safe message of an error reply
 	HeaderErrorCode = "Nats-Service-Error-Code" // its code

@@ -67,6 +67,37 @@ func (n Names) join(tokens ...string) string {
 // Op is where requests to an operator go; the reply is its OperatorOutput.
 func (n Names) Op(operator string) string { return n.join("op", operator) }
 
+// Task is where inputs to an operator go that are accepted and answered later, if at all.
+func (n Names) Task(operator string) string { return n.join("task", operator) }
+
+// Wake is where an instance hears of a signal (source "sig.TYPE"), a timer, a child or an effect. The instance is a token
+// already: see Escape.
+func (n Names) Wake(operator, token, source string) string {
+	return n.join("wake", operator, token, source)
+}
+
+// WakesOf is the filter of everything that wakes the instances of an operator.
+func (n Names) WakesOf(operator string) string { return n.join("wake", operator, ">") }
+
+// TimerWake is the schedule that wakes an instance, one for each name; the server publishes to DueWake when it is time.
+func (n Names) TimerWake(operator, token, name string) string {
+	return n.join("timer", "wake", operator, token, Escape(name))
+}
+
+// DueWake is where a timer of an instance goes when it is due, and from there to Wake with the source "timer".
+func (n Names) DueWake(operator, token string) string { return n.join("due", "wake", operator, token) }
+
+// TimerTask is the schedule of a delayed or repeated task, one for each name.
+func (n Names) TimerTask(operator, name string) string {
+	return n.join("timer", "task", operator, Escape(name))
+}
+
+// DueTask is where a delayed task goes when it is due, and from there to Task.
+func (n Names) DueTask(operator string) string { return n.join("due", "task", operator) }
+
+// RunLog is where the one owner of an instance's open run appends, fenced. The instance is a token already.
+func (n Names) RunLog(operator, token string) string { return n.join("log", operator, token, "run") }
+
 // Effect is where the effect requests of one kind, operator and instance go.
 func (n Names) Effect(kind, operator, instance string) string {
 	return n.join("effect", Escape(kind), operator, Escape(instance))
@@ -112,6 +143,8 @@ func (n Names) Stream(suffix string) string { return strings.ToUpper(n.Prefix())
 // The suffixes of streams and buckets for Names.Stream.
 const (
 	StreamLog     = "LOG"     // run logs, ledgers and signals
+	StreamTasks   = "TASKS"   // inputs and wakes, a work queue
+	StreamTimers  = "TIMERS"  // schedules, and what is due until the tasks have it
 	StreamEffects = "EFFECTS" // effect requests, a work queue
 	StreamDead    = "DEAD"    // what could not be processed
 	BucketState   = "STATE"   // key-value: the state store

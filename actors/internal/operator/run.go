@@ -158,7 +158,7 @@ func (h *Host) execute(ctx context.Context, inv *protocol.Invocation, in protoco
 // node be gone, before what it declared is safe.
 func (h *Host) storeEffects(ctx context.Context, inv *protocol.Invocation, out *protocol.OperatorOutput) error {
 	numbers := map[string]uint64{}
-	requests, err := bus.EffectRequests(protocol.EffectRequest{
+	requests, err := protocol.EffectRequests(protocol.EffectRequest{
 		Operator: inv.Operator, Instance: string(inv.Run), Run: inv.Run, Parent: inv.Parent, Trace: inv.Trace, Depth: inv.Depth,
 		Ephemeral: true, Budget: left(inv.Budget, out.Metadata.Cost),
 	}, out.Effects, func(family string) uint64 {

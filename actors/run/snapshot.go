@@ -1,0 +1,44 @@
+package run
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// Snapshot is the event from which a load begins. It must be appended only by whoever has settled the last commit, for it
+// does not keep what that takes.
+func (f *Fold) Snapshot() Item { return f.snapshot(protocol.EventSnapshot) }
+
+// Close is the snapshot of an instance that is put away. It must be idle.
+func (f *Fold) Close() Item { return f.snapshot(protocol.EventClosed) }
+
+func (f *Fold) snapshot(kind protocol.EventKind) Item {
+	s := *f
+	s.Last = nil
+	id := protocol.RunID(f.Instance)
+	if len(f.Known) > 0 {
+		id = f.Known[len(f.Known)-1].Run
+	}
+	return Item{Kind: kind, Run: id, Data: &s}
+}
+
+// reasonOf reads why a signal asks to stop: its text, or the member reason.
+func reasonOf(s Signal) string {
+	var text string
+	if json.Unmarshal(s.Data, &text) == nil {
+		return clip(text)
+	}
+	var object struct {
+		Reason string `json:"reason"`
+	}
+	if json.Unmarshal(s.Data, &object) == nil {
+		return clip(object.Reason)
+	}
+	return ""
+}
+
+func clip(s string) string { return s[:min(len(s), 500)] }
+
+func itoa(n int) string { return strconv.Itoa(n) }
