@@ -47,9 +47,12 @@ func (d *discovery) add(h *operator.Host, o options) {
 	metadata := map[string]string{
 		bus.MetadataOperator: d.conn.Names().Prefix(),
 		"skelegent.node":     d.node,
-		"durable":            "false",
+		"durable":            strconv.FormatBool(o.durable),
 		"concurrency":        strconv.Itoa(concurrency),
 		"waiting":            strconv.Itoa(waiting),
+	}
+	if o.version != "" {
+		metadata["version"] = o.version
 	}
 	for k, v := range o.metadata {
 		metadata[k] = v

@@ -117,3 +117,25 @@ func request(t testing.TB, conn *bus.Conn, operator string, body []byte) *nats.M
 	m, err := conn.NATS().RequestWithContext(testContext(t), "skg.op."+operator, body)
 	return must(t, m, err)
 }
+
+// buried waits for n dead letters and returns them.
+func buried(t testing.TB, conn *bus.Conn, n int) []bus.DeadMessage {
+	t.Helper()
+	ctx := testContext(t)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		all, err := conn.DeadLetters(ctx, "", n+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) >= n {
+			return all
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%d dead letters, want %d", len(all), n)
+		}
+	}
+}

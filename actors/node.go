@@ -9,13 +9,17 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
 	"go.uber.org/zap"
 
 	"github.com/skelegent/skelegent-go/actors/effect"
 	"github.com/skelegent/skelegent-go/actors/internal/actorx"
 	"github.com/skelegent/skelegent-go/actors/internal/executor"
+	"github.com/skelegent/skelegent-go/actors/internal/instance"
 	"github.com/skelegent/skelegent-go/actors/internal/operator"
 	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/bus/runlog"
+	"github.com/skelegent/skelegent-go/bus/task"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
@@ -34,8 +38,10 @@ type Config struct {
 	Topology bus.Topology
 	// WithoutEffects leaves the built-in kinds of effects to other nodes; those of RegisterEffect are performed.
 	WithoutEffects bool
-	// AckWait is after how long without a heartbeat what this node was doing goes to another; 10 s if 0.
+	// AckWait is after how long without a heartbeat the effects that this node was performing go to another; 10 s if 0.
 	AckWait time.Duration
+	// TaskWait is the same for tasks, the runs of durable operators; 30 s if 0.
+	TaskWait time.Duration
 	// DrainTimeout bounds how long Run waits for what runs when its context has ended; 30 s if 0.
 	DrainTimeout time.Duration
 	// Logger is for all that the node does; nil is none.
@@ -55,6 +61,7 @@ type Node struct {
 	effects   []effectRegistration
 
 	hosts     []*operator.Host
+	instances []*instance.Host
 	executors []*executor.Host
 	discovery *discovery
 	janitor   *janitor
@@ -201,6 +208,9 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.conn.Ensure(ctx, n.cfg.Topology); err != nil {
 		return err
 	}
+	if err := runlog.NewBlobs(n.conn.JetStream(), n.conn.Names()).Ensure(ctx, n.cfg.Topology.Replicas); err != nil {
+		return err
+	}
 	identity := n.cfg.ID + "/" + uuid.NewString()
 	for _, r := range append(n.builtinEffects(), n.effects...) {
 		h, err := executor.Start(ctx, n.sys, executor.Config{
@@ -214,21 +224,62 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.discovery = newDiscovery(n.conn, n.cfg.ID, n.log)
 	for _, r := range n.operators {
-		h, err := operator.Start(n.sys, operator.Config{
-			Conn: n.conn, ID: r.id, Operator: r.op, Concurrency: r.opts.concurrency, Waiting: r.opts.waiting,
-			MaxDuration: r.opts.maxDuration, Logger: n.log,
-		})
-		if err != nil {
+		if err := n.startOperator(ctx, r); err != nil {
 			return err
 		}
-		n.hosts = append(n.hosts, h)
-		n.discovery.add(h, r.opts)
 	}
 	if err := n.discovery.start(); err != nil {
 		return err
 	}
 	n.startJanitor() //nolint:contextcheck // it ends with the node, not with the start
 	return n.flush(ctx)
+}
+
+// startOperator hosts an operator for requests and for tasks.
+func (n *Node) startOperator(ctx context.Context, r registration) error {
+	cfg := operator.Config{
+		Conn: n.conn, ID: r.id, Operator: r.op, Concurrency: r.opts.concurrency, Waiting: r.opts.waiting,
+		MaxDuration: r.opts.maxDuration, Logger: n.log,
+	}
+	if r.opts.durable {
+		tasks := task.New(n.conn)
+		cfg.Enqueue = func(ctx context.Context, msg *nats.Msg) error {
+			_, err := tasks.Enqueue(ctx, msg)
+			return err
+		}
+	}
+	h, err := operator.Start(n.sys, cfg)
+	if err != nil {
+		return err
+	}
+	n.hosts = append(n.hosts, h)
+	i, err := instance.Start(ctx, n.sys, instance.Config{
+		Conn: n.conn, ID: r.id, Operator: r.op, Node: n.cfg.ID, Durable: r.opts.durable, WhenBusy: r.opts.whenBusy,
+		Concurrency: r.opts.concurrency, Attempts: r.opts.attempts, MaxDuration: r.opts.maxDuration, AckWait: n.cfg.TaskWait,
+		Version: r.opts.version, Sink: h.Sink, Count: h.Count, Logger: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	n.instances = append(n.instances, i)
+	n.discovery.add(h, r.opts)
+	return n.schedule(ctx, r)
+}
+
+// scheduleName names the one schedule of an operator.
+const scheduleName = "schedule"
+
+// schedule sets the operator's schedule, or ends the one of an earlier version.
+func (n *Node) schedule(ctx context.Context, r registration) error {
+	tasks := task.New(n.conn)
+	if r.opts.schedule == nil {
+		return tasks.Cancel(ctx, n.conn.Names().TimerTask(string(r.id), scheduleName))
+	}
+	body, err := protocol.Marshal(r.opts.schedule.input)
+	if err != nil {
+		return fmt.Errorf("schedule of %s: %w", r.id, err)
+	}
+	return tasks.TaskEvery(ctx, string(r.id), scheduleName, r.opts.schedule.cron, nil, body)
 }
 
 func (n *Node) startJanitor() {
@@ -255,16 +306,15 @@ func (n *Node) builtinEffects() []effectRegistration {
 		return nil
 	}
 	d := bus.NewDispatcher(n.conn)
-	dispatcher := protocol.Dispatcher(d)
+	submit := task.New(n.conn).Dispatcher()
 	if n.cfg.Dispatch != nil {
-		dispatcher = n.cfg.Dispatch.Wrap(d)
+		submit = n.cfg.Dispatch.Wrap(submit)
 	}
-	notStarted := func(err error) bool { return errors.Is(err, bus.ErrNotStarted) }
 	log := n.log.Named("effect")
 	all := []effectRegistration{
 		{string(protocol.KindSignal), effect.Signals(d, bus.WithSignalID, d.SignalStored), effect.Options{}},
-		{string(protocol.KindDelegate), effect.Delegation(dispatcher, notStarted), effect.DispatchOptions()},
-		{string(protocol.KindHandoff), effect.Handoffs(dispatcher, notStarted), effect.DispatchOptions()},
+		{string(protocol.KindDelegate), effect.Delegation(submit), effect.DispatchOptions()},
+		{string(protocol.KindHandoff), effect.Handoffs(submit, task.WithInboxes), effect.DispatchOptions()},
 		{string(protocol.KindLog), effect.Logs(log), effect.Options{Idempotent: true}},
 		{string(protocol.KindToolApprovalRequired), effect.Approvals(log), effect.Options{Idempotent: true}},
 	}
@@ -309,7 +359,14 @@ func (n *Node) stop(ctx context.Context) {
 	n.log.Info("node stopping")
 	// Operators first: their last effects may still be performed here. Executors have a part of the time to themselves, and
 	// what is left after both is there to end by force.
-	errs := drainAll(ctx, 0.6, n.hosts)
+	var intake []drainer
+	for _, h := range n.hosts {
+		intake = append(intake, h)
+	}
+	for _, h := range n.instances {
+		intake = append(intake, h)
+	}
+	errs := drainAll(ctx, 0.6, intake)
 	if n.discovery != nil { // until now a caller could learn that the operator is leaving, not missing
 		n.discovery.stop()
 	}

@@ -13,15 +13,15 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/embed"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { embedtest.VerifyTestMain(m) }
 
 const connectPatience = 20 * time.Second
 

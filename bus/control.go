@@ -28,6 +28,9 @@ func (d *Dispatcher) Signal(ctx context.Context, target protocol.WorkflowID, sig
 	if call := protocol.NextCall(ctx); call.Trace != "" {
 		msg.Header.Set(wire.HeaderTrace, call.Trace)
 	}
+	if id, ok := ctx.Value(toRunKey{}).(protocol.RunID); ok && id != "" {
+		msg.Header.Set(wire.HeaderRunID, string(id))
+	}
 	if id, ok := ctx.Value(signalIDKey{}).(string); ok {
 		msg.Header.Set(wire.HeaderSignalID, id)
 	}
@@ -42,7 +45,16 @@ func (d *Dispatcher) Signal(ctx context.Context, target protocol.WorkflowID, sig
 	return nil
 }
 
-type signalIDKey struct{}
+type (
+	signalIDKey struct{}
+	toRunKey    struct{}
+)
+
+// ToRun returns a context whose signals name a run, and hold for it even before it begins. Others concern the run that is
+// open when they are stored.
+func ToRun(ctx context.Context, id protocol.RunID) context.Context {
+	return context.WithValue(ctx, toRunKey{}, id)
+}
 
 // WithSignalID returns a context whose signals carry id, for SignalStored to find.
 func WithSignalID(ctx context.Context, id string) context.Context {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/skelegent/skelegent-go/protocol"
@@ -114,11 +115,20 @@ func parseDead(m jetstream.Msg) DeadMessage {
 	return d
 }
 
-// RetryDead asks executors for the effect of a letter again, under the same effect id, and removes the letter once that is
-// stored. It is an instance of its own, since the ledger of the old one says that the effect has ended; the instance is
+// RetryDead gives the input of a run that failed to its operator again, as a run of its own, or asks executors for the effect
+// of a letter again, under the same effect id; and removes the letter once that is stored. For an effect it is an instance of its own, since the ledger of the old one says that the effect has ended; the instance is
 // named after the letter, so that to do this twice for one letter performs the effect once.
 func (c *Conn) RetryDead(ctx context.Context, d DeadMessage) error {
 	l := d.Letter
+	if len(l.Input) > 0 {
+		msg := &nats.Msg{Subject: c.Names().Task(string(l.Operator)), Data: l.Input, Header: nats.Header{}}
+		// The same however often this is done: it is one run.
+		EncodeCall(msg.Header, protocol.Call{Run: protocol.RunID(fmt.Sprintf("%s~retry-%d", l.Run, d.Seq))}, time.Time{})
+		if _, err := c.JetStream().PublishMsg(ctx, msg, jetstream.WithExpectStream(c.Names().Stream(wire.StreamTasks))); err != nil {
+			return Translate("give input again", err)
+		}
+		return c.DropDead(ctx, d)
+	}
 	if l.Effect == nil {
 		return protocol.NewError(protocol.CodeUnsupported, "dead letter "+l.ID+" holds no effect that can be tried again; see its raw message, and drop it")
 	}

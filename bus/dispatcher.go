@@ -77,7 +77,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, operator protocol.OperatorID,
 		call.Run = NewRunID()
 	}
 	msg := &nats.Msg{Subject: d.conn.Names().Op(string(operator)), Data: body, Header: make(nats.Header, 4)}
-	encodeCall(msg.Header, call, deadline)
+	EncodeCall(msg.Header, call, deadline)
 	reply, err := d.conn.NATS().RequestMsgWithContext(ctx, msg)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return out, d.notFound(ctx, operator)
@@ -89,12 +89,17 @@ func (d *Dispatcher) Dispatch(ctx context.Context, operator protocol.OperatorID,
 	if err != nil {
 		return out, Translate("dispatch to "+string(operator), err)
 	}
+	return DecodeReply(reply)
+}
+
+// DecodeReply reads the answer to a request or a task: an output, or the error that it carries.
+func DecodeReply(reply *nats.Msg) (out protocol.OperatorOutput, err error) {
 	if err := replyError(reply); err != nil {
 		return out, err
 	}
 	if err := protocol.Unmarshal(reply.Data, &out); err != nil {
 		return out, protocol.NewError(protocol.CodeInternal,
-			fmt.Sprintf("operator %s answered with something that is no OperatorOutput: %v", operator, err)).Because(err)
+			fmt.Sprintf("the operator answered with something that is no OperatorOutput: %v", err)).Because(err)
 	}
 	return out, nil
 }

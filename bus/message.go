@@ -23,8 +23,8 @@ func NewRunID() protocol.RunID {
 	return protocol.RunID(id.String())
 }
 
-// encodeCall writes what travels beside an input into headers.
-func encodeCall(h nats.Header, c protocol.Call, deadline time.Time) {
+// EncodeCall writes what travels beside an input into headers.
+func EncodeCall(h nats.Header, c protocol.Call, deadline time.Time) {
 	values := [2]string{string(c.Run)} // one allocation for the two that are always there
 	h[wire.HeaderRunID] = values[0:1:1]
 	if c.Parent != "" {

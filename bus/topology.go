@@ -19,8 +19,8 @@ import (
 type Topology struct {
 	// Replicas of each stream; 1 if 0.
 	Replicas int
-	// MaxBytes bounds the log and the effects in bytes each; 0 leaves it to the server's limits. A full stream
-	// refuses what is new.
+	// MaxBytes bounds the log, the tasks and the effects in bytes each; 0 leaves it to the server's limits. A full stream
+	// refuses what is new. Timers have no bound of their own: a stream with schedules cannot refuse, only forget.
 	MaxBytes int64
 }
 
@@ -33,7 +33,7 @@ const maxDead = 1_000_000
 // dedupe is how long JetStream drops a message with an id that it has seen.
 const dedupe = 2 * time.Minute
 
-// Streams returns the streams that a node needs.
+// Streams returns the streams that a node needs, those that others take from first.
 func (t Topology) Streams(n wire.Names) []jetstream.StreamConfig {
 	replicas, limit := max(1, t.Replicas), t.MaxBytes
 	if limit <= 0 {
@@ -58,7 +58,7 @@ func (t Topology) Streams(n wire.Names) []jetstream.StreamConfig {
 	dead.Name, dead.Subjects = n.Stream(wire.StreamDead), []string{n.Dead("*")}
 	dead.Description = "What could not be processed, with the reason."
 	dead.Discard, dead.MaxMsgs = jetstream.DiscardOld, maxDead
-	return []jetstream.StreamConfig{log, effects, dead}
+	return []jetstream.StreamConfig{log, timers(n, base), tasks(n, base), effects, dead}
 }
 
 // Ensure creates the streams that are missing and checks those that are there. A stream of another shape is an
@@ -101,13 +101,13 @@ func (c *Conn) insistOnStream(ctx context.Context, want jetstream.StreamConfig) 
 func (c *Conn) ensureStream(ctx context.Context, want jetstream.StreamConfig) error {
 	stream, err := c.JetStream().Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if _, err = c.JetStream().CreateStream(ctx, want); err == nil {
-			return nil
-		}
-		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		stream, err = c.JetStream().CreateStream(ctx, want) // also compared: an older server leaves out what it does not know
+		if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return Translate("create stream "+want.Name, err)
 		}
-		stream, err = c.JetStream().Stream(ctx, want.Name) // another node was first
+		if err != nil {
+			stream, err = c.JetStream().Stream(ctx, want.Name) // another node was first
+		}
 	}
 	if err != nil {
 		return Translate("look up stream "+want.Name, err)
@@ -139,7 +139,16 @@ func differences(want, got jetstream.StreamConfig) []string {
 	check("max messages per subject", want.MaxMsgsPerSubject, got.MaxMsgsPerSubject)
 	check("direct reads", want.AllowDirect, got.AllowDirect)
 	check("per-message TTL", want.AllowMsgTTL, got.AllowMsgTTL)
+	check("message schedules (nats-server 2.12 and newer)", want.AllowMsgSchedules, got.AllowMsgSchedules)
 	check("republish", republish(want.RePublish), republish(got.RePublish))
+	check("sources", sources(want.Sources), sources(got.Sources))
+	if want.Duplicates == 0 {
+		check("duplicate window", want.Duplicates, got.Duplicates)
+	}
+	if want.AllowMsgSchedules { // a limit here would silently remove what is still to come
+		check("max bytes", want.MaxBytes, got.MaxBytes)
+		check("max messages", want.MaxMsgs, got.MaxMsgs)
+	}
 	if got.Replicas < want.Replicas {
 		check("replicas", want.Replicas, got.Replicas)
 	}

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/skelegent/skelegent-go/protocol/wire"
@@ -26,6 +27,8 @@ type EffectRequest struct {
 	Budget *Decimal `json:"budget,omitempty"`
 	Depth  int      `json:"depth,omitempty"`
 	Parent RunID    `json:"parent,omitempty"`
+	// Inboxes are who waits for the answer of the operator that is handed to.
+	Inboxes []string `json:"inboxes,omitempty"`
 }
 
 // RequestedEffect is one effect of a request.
@@ -102,6 +105,8 @@ type DeadLetter struct {
 	Attempts int    `json:"attempts,omitempty"`
 	// Effect is the effect that failed; nil where the message could not be read.
 	Effect *RequestedEffect `json:"effect,omitempty"`
+	// Input is that of a run that failed.
+	Input json.RawMessage `json:"input,omitempty"`
 	// Raw is the message as it was, where it could not be read.
 	Raw []byte `json:"raw,omitempty"`
 }

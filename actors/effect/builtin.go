@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -49,53 +48,44 @@ func (s signals) Settle(ctx context.Context, r Request, since uint64) (bool, err
 	return s.stored(ctx, e.Target, e.Payload.SignalType, r.ID, since)
 }
 
-// Delegation performs delegate effects: the operator runs, and what it gives goes nowhere but into its own effects and
-// events. The run's id is the effect's. notStarted tells errors of dispatches that certainly did not begin: only those are
-// made again.
-func Delegation(d protocol.Dispatcher, notStarted func(error) bool) Executor {
+// Delegation performs delegate effects: the operator gets a task, and what it gives goes nowhere but into its own effects
+// and events. The run's id is the effect's, so that it is one run however often the task is stored. submit stores it; it does
+// not wait.
+func Delegation(submit protocol.Dispatcher) Executor {
 	return Func(func(ctx context.Context, r Request) error {
 		e, ok := r.Effect.(protocol.Delegate)
 		if !ok {
 			return wrongKind(r)
 		}
-		return dispatch(ctx, d, notStarted, r, e.Operator, e.Input)
+		return dispatch(ctx, submit, r, e.Operator, e.Input)
 	})
 }
 
 // handoffMetadata marks an input as the state of a handoff.
 var handoffMetadata = json.RawMessage(`{"handoff":true}`)
 
-// Handoffs performs handoff effects, as Delegation does: the operator gets the state as the text of a task.
-func Handoffs(d protocol.Dispatcher, notStarted func(error) bool) Executor {
+// Handoffs performs handoff effects, as Delegation does: the operator gets the state as the text of a task, and answers those
+// who waited for the run that handed off. answerTo tells the dispatcher so.
+func Handoffs(submit protocol.Dispatcher, answerTo func(context.Context, []string) context.Context) Executor {
 	return Func(func(ctx context.Context, r Request) error {
 		e, ok := r.Effect.(protocol.Handoff)
 		if !ok {
 			return wrongKind(r)
 		}
-		return dispatch(ctx, d, notStarted, r, e.Operator, protocol.OperatorInput{
+		return dispatch(answerTo(ctx, r.Inboxes), submit, r, e.Operator, protocol.OperatorInput{
 			Message: protocol.TextContent(string(e.State)), Trigger: protocol.TriggerTask, Metadata: handoffMetadata,
 		})
 	})
 }
 
-func dispatch(ctx context.Context, d protocol.Dispatcher, notStarted func(error) bool, r Request, operator protocol.OperatorID, in protocol.OperatorInput) error {
+func dispatch(ctx context.Context, submit protocol.Dispatcher, r Request, operator protocol.OperatorID, in protocol.OperatorInput) error {
 	ctx = protocol.WithCall(ctx, protocol.Call{Run: protocol.RunID(r.ID), Parent: r.Run, Budget: r.Budget, Depth: r.Depth + 1, Trace: r.Trace})
-	_, err := d.Dispatch(ctx, operator, in)
-	e := protocol.AsError(err)
-	if e == nil {
-		return nil
-	}
-	if notStarted(err) {
-		return e.After(e.RetryAfter) // its node may be starting or full: ask again
-	}
-	// The operator ran, or may have: whatever it says of trying again is for those who know what it does.
-	final := *e
-	final.Retryable, final.RetryAfter = false, 0
-	return &final
+	_, err := submit.Dispatch(ctx, operator, in)
+	return err
 }
 
-// DispatchOptions are those of Delegation and Handoffs: an agent may take its time.
-func DispatchOptions() Options { return Options{Timeout: 15 * time.Minute, Concurrency: 64} }
+// DispatchOptions are those of Delegation and Handoffs: a task that is stored twice is one.
+func DispatchOptions() Options { return Options{Idempotent: true, Concurrency: 64} }
 
 // Logs performs log effects on log, with the operator's data as a field. The message and the data are the operator's
 // own words: an operator that logs its prompts has them in the log.

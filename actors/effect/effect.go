@@ -35,6 +35,8 @@ type Request struct {
 	Trace string
 	// Budget is the USD that a run dispatched for the effect may spend; nil is no limit.
 	Budget *protocol.Decimal
+	// Inboxes are who waits for the answer of the operator that a handoff names.
+	Inboxes []string
 }
 
 // Order is the place of an effect among those of its family, as the stream of effects has them.

@@ -50,20 +50,7 @@ func (m *Manifest) Register(r Registry, deps Deps) error {
 		if err != nil {
 			return m.errorAt(err, "operators", name)
 		}
-		opts := []actors.Option{actors.Description(o.Description), actors.Metadata("kind", o.Kind)}
-		if o.Concurrency > 0 {
-			opts = append(opts, actors.Concurrency(o.Concurrency))
-		}
-		if o.Waiting != 0 {
-			opts = append(opts, actors.Waiting(o.Waiting))
-		}
-		if o.Timeout != nil {
-			opts = append(opts, actors.MaxDuration(o.Timeout.value()))
-		}
-		if o.Model != "" {
-			opts = append(opts, actors.Metadata("model", o.Model))
-		}
-		if err := r.Register(protocol.OperatorID(name), op, opts...); err != nil {
+		if err := r.Register(protocol.OperatorID(name), op, o.options()...); err != nil {
 			return m.errorAt(err, "operators", name)
 		}
 	}
@@ -79,6 +66,46 @@ func (m *Manifest) Register(r Registry, deps Deps) error {
 		}
 	}
 	return nil
+}
+
+// options are how the operator is hosted.
+func (o Operator) options() []actors.Option {
+	opts := []actors.Option{
+		actors.Description(o.Description), actors.Metadata("kind", o.Kind), actors.Attempts(o.Attempts),
+		actors.WhenBusy(actors.Busy(o.WhenBusy)), actors.Version(o.Version),
+	}
+	if o.durable() {
+		opts = append(opts, actors.Durable())
+	}
+	if o.Concurrency > 0 {
+		opts = append(opts, actors.Concurrency(o.Concurrency))
+	}
+	if o.Waiting != 0 {
+		opts = append(opts, actors.Waiting(o.Waiting))
+	}
+	if o.Timeout != nil {
+		opts = append(opts, actors.MaxDuration(o.Timeout.value()))
+	}
+	if o.Model != "" {
+		opts = append(opts, actors.Metadata("model", o.Model))
+	}
+	if s := o.Schedule; s != nil {
+		in := protocol.Text(s.Message)
+		in.Trigger = protocol.TriggerSchedule
+		if s.Session != "" {
+			in = in.WithSession(protocol.SessionID(s.Session))
+		}
+		opts = append(opts, actors.Schedule(s.Cron, in))
+	}
+	return opts
+}
+
+// durable is whether the operator's runs survive a crash: an agent's do unless the manifest says otherwise.
+func (o Operator) durable() bool {
+	if o.Durable != nil {
+		return *o.Durable
+	}
+	return o.Kind == kindAgent
 }
 
 func (m *Manifest) providers(deps Deps) (map[string]provider.Provider, error) {

@@ -51,10 +51,21 @@ type Operator struct {
 	Temperature *float64  `yaml:"temperature"`
 	Concurrency int       `yaml:"concurrency"`
 	Waiting     int       `yaml:"waiting"`
-	Durable     bool      `yaml:"durable"`
+	Durable     *bool     `yaml:"durable"` // true for agents, false for others if not given
+	WhenBusy    string    `yaml:"when_busy"`
+	Attempts    int       `yaml:"attempts"`
+	Version     string    `yaml:"version"`
+	Schedule    *Schedule `yaml:"schedule"`
 	Tool        string    `yaml:"tool"`    // of kind tool: a built-in one
 	Command     []string  `yaml:"command"` // of kind exec
 	Timeout     *Duration `yaml:"timeout"` // of kind exec, or the longest run
+}
+
+// Schedule is what an operator is told again and again.
+type Schedule struct {
+	Cron    string `yaml:"cron"` // six fields, seconds first, or @every and a duration
+	Message string `yaml:"message"`
+	Session string `yaml:"session"` // none: each time an instance of its own
 }
 
 // Limits bound a run.

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skelegent/skelegent-go/actors"
 	"github.com/skelegent/skelegent-go/actors/tool"
+	"github.com/skelegent/skelegent-go/bus/task"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
@@ -99,8 +101,21 @@ func (m *Manifest) validateOperator(o Operator) (field string, err error) {
 	if err := oneOf("kind", o.Kind, kindAgent, kindSingleShot, kindTool, kindExec); err != nil {
 		return "kind", err
 	}
-	if o.Durable {
-		return "durable", errors.New("this version runs operators without a log only; leave durable out")
+	if o.WhenBusy != "" {
+		if err := oneOf("when_busy", o.WhenBusy, string(actors.Enqueue), string(actors.Reject), string(actors.Steer), string(actors.Interrupt)); err != nil {
+			return "when_busy", err
+		}
+	}
+	if o.Attempts < 0 {
+		return "attempts", errors.New("must not be negative")
+	}
+	if s := o.Schedule; s != nil {
+		if s.Message == "" {
+			return "schedule", errors.New("needs a message")
+		}
+		if err := task.CheckCron(s.Cron); err != nil {
+			return "schedule", err
+		}
 	}
 	if o.Concurrency < 0 {
 		return "concurrency", errors.New("must not be negative")

@@ -75,7 +75,7 @@ func (f *Fold) apply(r Record, kind protocol.EventKind, data json.RawMessage) er
 			return nil
 		})
 	case protocol.EventNoted:
-		return with(data, func(d *Noted) error { f.noted(d); return nil })
+		return with(data, func(d *Noted) error { f.noted(d, r.Seq); return nil })
 	case protocol.EventToolCallAssembled, protocol.EventStepStarted:
 		return with(data, func(e *Entry) error { e.Begun = true; return f.step(r, e) })
 	case protocol.EventInferenceCompleted, protocol.EventToolResultReceived, protocol.EventStepCompleted:
@@ -92,7 +92,7 @@ func (f *Fold) apply(r Record, kind protocol.EventKind, data json.RawMessage) er
 		})
 	case protocol.EventCancelled:
 		return with(data, func(d *Cancelled) error {
-			return f.end(r, Commit{Kind: kind, Error: cancelledError(d.Reason)})
+			return f.end(r, Commit{Kind: kind, Error: CancelledError(d.Reason)})
 		})
 	case protocol.EventSnapshot, protocol.EventClosed, protocol.EventInferenceStarted, protocol.EventIntentDeclared,
 		protocol.EventProgress, protocol.EventArtifactProduced, protocol.EventLog, protocol.EventObservation,
@@ -111,7 +111,8 @@ func with[T any](data json.RawMessage, use func(*T) error) error {
 	return use(v)
 }
 
-func cancelledError(reason string) *protocol.Error {
+// CancelledError is how those who wait hear of a run that was stopped.
+func CancelledError(reason string) *protocol.Error {
 	text := "the run was cancelled"
 	if reason != "" {
 		text += ": " + reason
@@ -121,7 +122,7 @@ func cancelledError(reason string) *protocol.Error {
 
 // started folds a claim.
 func (f *Fold) started(r Record, d *Started) error {
-	f.Claim, f.Carrier, f.Closed = r.Event.ID, d.Carrier, false
+	f.Claim, f.Carrier, f.Node, f.Closed = r.Event.ID, d.Carrier, d.Node, false
 	if o := f.Open; o != nil {
 		if o.Run != r.Event.Run {
 			return fmt.Errorf("claim of run %s while %s is open", r.Event.Run, o.Run)
@@ -179,13 +180,17 @@ func (f *Fold) step(r Record, e *Entry) error {
 	if e.Begun {
 		return nil
 	}
-	if before != nil && before.Child != nil {
+	if before != nil && before.Child != nil && !before.Child.Detached {
 		before.Child.Done = true
 	}
+	_, answered := o.Asked[e.Path]
 	delete(o.Asked, e.Path)
 	delete(o.Timers, e.Path)
 	delete(o.Fired, e.Path)
-	o.Mailbox = slices.DeleteFunc(slices.Clone(o.Mailbox), func(s Signal) bool { return slices.Contains(e.Signals, s.Seq) })
+	moot := answered && len(o.Asked) == 0 // further answers are not for the next question
+	o.Mailbox = slices.DeleteFunc(slices.Clone(o.Mailbox), func(s Signal) bool {
+		return slices.Contains(e.Signals, s.Seq) || moot && isDecision(s)
+	})
 	if e.Cost != nil {
 		o.Cost = protocol.Decimal{Decimal: o.Cost.Add(e.Cost.Decimal)}
 	}
@@ -321,7 +326,7 @@ func (f *Fold) talk(c Commit, out protocol.OperatorOutput) {
 }
 
 // noted folds what reached the instance.
-func (f *Fold) noted(d *Noted) {
+func (f *Fold) noted(d *Noted, seq uint64) {
 	o := f.Open
 	switch {
 	case d.Signal != nil:
@@ -347,7 +352,7 @@ func (f *Fold) noted(d *Noted) {
 		}
 		o.Fired[d.Timer.Path] = true
 	case d.Child != nil:
-		f.childEnded(d.Child)
+		f.childEnded(d.Child, seq)
 	}
 }
 
@@ -368,8 +373,8 @@ func (f *Fold) deliver(s Signal) {
 	}
 }
 
-// childEnded completes the step that began the child.
-func (f *Fold) childEnded(end *ChildEnd) {
+// childEnded completes the step that began the child, or puts the end of a detached one into the mailbox.
+func (f *Fold) childEnded(end *ChildEnd, seq uint64) {
 	o := f.Open
 	c := o.Children[end.Run]
 	if c == nil || c.Done {
@@ -377,6 +382,12 @@ func (f *Fold) childEnded(end *ChildEnd) {
 	}
 	c.Done = true
 	o.Stalled = 0
+	if c.Detached {
+		data, err := protocol.Marshal(end)
+		if err == nil {
+			o.Mailbox = append(slices.Clip(o.Mailbox), Signal{Seq: seq, Type: SignalChild, Run: o.Run, Data: data})
+		}
+	}
 	for path, e := range o.Journal {
 		if !e.Begun || e.Child == nil || e.Child.Run != end.Run {
 			continue

@@ -164,6 +164,8 @@ const (
 	SignalSteer   = "steer"
 	SignalApprove = "approve"
 	SignalDeny    = "deny"
+	// SignalChild is not sent: it is how a run hears of the end of a detached child.
+	SignalChild = "child"
 )
 
 // Timer is a timer that is due.

@@ -34,6 +34,7 @@ type Fold struct {
 	// Claim is the id of the last claim, and Carrier what it holds.
 	Claim   string  `json:"claim,omitempty"`
 	Carrier Carrier `json:"carrier"`
+	Node    string  `json:"node,omitempty"` // that made the claim
 	// Last is the last commit, nil once it is certain that it was settled.
 	Last *Commit `json:"last,omitempty"`
 	// Queue holds the inputs that wait, the oldest first.

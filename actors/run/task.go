@@ -382,5 +382,8 @@ func (f *Fold) wouldSatisfy(n Noted) bool {
 		}
 		return true
 	}
+	if c := o.Children[n.Child.Run]; c.Detached {
+		return slices.Contains(w.Signals, SignalChild)
+	}
 	return slices.Contains(w.Children, n.Child.Run)
 }

@@ -18,7 +18,8 @@
 //
 // For that to hold, nodes keep three rules. They have no consumers of their own that matter on the log,
 // dead-letter, state and blob streams, since guests may create and delete consumers there. Streams that
-// take what guests publish (tasks and signals) allow neither rollups, schedules nor batches. Their own
+// take what guests publish (tasks and signals) allow neither rollups, schedules nor batches, and timers take
+// nothing of theirs. Their own
 // inboxes start with InboxPrefix, as those of Server.Connect do.
 //
 // Guests can see each other's answers, can use up consumers and storage, and are many or few as the

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 )
 
 // errRefused means that the server was told what the client did wrong and will end the connection.
 var errRefused = errors.New("refused")
+
+// maxHeader is how many bytes of headers a guest's message may have; the server allows 64 KiB.
+const maxHeader = 16 << 10
 
 // maxLine is how many bytes of a control line are read before giving up; the server allows 4 KiB.
 const maxLine = 16 << 10
@@ -22,7 +26,9 @@ const maxLine = 16 << 10
 // sent to the API as a request to delete a stream.
 //
 // A guest's messages are parsed and written anew, so what was checked is what the server sees, and both
-// must lie under GuestInbox. Who proves to hold the node's key is passed through as it is.
+// must lie under GuestInbox. Headers must be short: the server stores those of a signal twice, the second
+// time with one more, and where they then were too long for it that signal would hold up all others for
+// good. Who proves to hold the node's key is passed through as it is.
 type guard struct {
 	in         *bufio.Reader
 	out        *bufio.Writer
@@ -112,8 +118,12 @@ func (g *guard) publish(verb string, to []string, header int, sizes []string) er
 		g.write(line, "\r\n") // the server answers with the violation and hangs up
 		return g.flushRefused()
 	}
+	if header > maxHeader {
+		g.deny("header_above_", strconv.Itoa(maxHeader))
+		return g.payload(io.Discard, total)
+	}
 	if len(to) == 2 && !strings.HasPrefix(to[1], GuestInbox) {
-		g.deny("reply", to[1])
+		g.deny("reply_outside_", GuestInbox, to[1])
 		return g.payload(io.Discard, total)
 	}
 	if !strings.HasPrefix(to[0], createConsumer) {
@@ -125,7 +135,7 @@ func (g *guard) publish(verb string, to []string, header int, sizes []string) er
 		return err
 	}
 	if subject, ok := deliversTo(body.Bytes()[header:total]); !ok {
-		g.deny("deliver", subject)
+		g.deny("deliver_outside_", GuestInbox, subject)
 		return nil
 	}
 	g.write(line, "\r\n", body.String())
@@ -169,9 +179,9 @@ func (g *guard) copy(to io.Writer, n int) error {
 	return nil
 }
 
-// deny has the server answer with a permissions violation, by a publish that no guest may do.
-func (g *guard) deny(what, subject string) {
-	g.write("PUB REFUSED_", what, "_outside_", strings.TrimSuffix(GuestInbox, "."), ".", subject, " 0\r\n\r\n")
+// deny has the server answer with a permissions violation that says why, by a publish that no guest may do.
+func (g *guard) deny(why ...string) {
+	g.write("PUB REFUSED_", strings.Join(why, ""), " 0\r\n\r\n")
 }
 
 // refuse has the server answer that this is not the protocol, and hang up.

@@ -19,11 +19,12 @@ const (
 )
 
 // guestPermissions is what a client without credentials may do: give operators work, ask and signal
-// them, watch events, and read JetStream. What is not in here is refused, with one exception that no
-// permission covers, where answers and deliveries go: see guard.
+// them, watch events, and read JetStream. What is not in here is refused: wakes, timers and what became due
+// among it, since nodes take those for the server's word. Two things no permission covers, where answers and
+// deliveries go and how long headers are: see guard.
 func guestPermissions(n wire.Names) *server.Permissions {
 	pub := []string{
-		n.All("op"), n.All("task"), n.All("signal"), n.All("query"), "$SRV.>",
+		n.All("op"), n.Task("*"), n.All("signal"), n.All("query"), "$SRV.>",
 		"$JS.API.INFO",
 		"$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*",
 		"$JS.API.STREAM.MSG.GET.*", "$JS.API.DIRECT.GET.>",

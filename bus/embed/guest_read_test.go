@@ -2,7 +2,9 @@ package embed_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,6 +79,71 @@ func TestGuestReadsLog(t *testing.T) {
 	if err := g.DeleteConsumer(ctx, "SKG_DEAD", cons.CachedInfo().Name); err != nil {
 		t.Error(err)
 	}
+}
+
+// A guest's task is acknowledged to it, and it sees what waits, timers too.
+func TestGuestGivesWork(t *testing.T) {
+	t.Parallel()
+	s := start(t, config(t))
+	j, ctx := topology(t, s), testContext(t)
+	if _, err := j.PublishMsg(ctx, &nats.Msg{Subject: "skg.timer.task.echo.later", Header: nats.Header{
+		"Nats-Schedule": {"@at 2100-01-01T00:00:00Z"}, "Nats-Schedule-Target": {"skg.due.task.echo"},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	g := js(t, guest(t, s))
+	ack, err := g.Publish(ctx, "skg.task.echo", []byte("do this"))
+	if err != nil || ack.Stream != "SKG_TASKS" {
+		t.Fatalf("got %+v, %v", ack, err)
+	}
+	for name, subject := range map[string]string{"SKG_TASKS": "skg.task.echo", "SKG_TIMERS": "skg.timer.task.echo.later"} {
+		stream, err := g.Stream(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := stream.Info(ctx, jetstream.WithSubjectFilter(">")); err != nil || info.State.Subjects[subject] == 0 {
+			t.Errorf("%s: got %+v, %v", name, info, err)
+		}
+		if msg, err := stream.GetLastMsgForSubject(ctx, subject); err != nil || msg.Subject != subject {
+			t.Errorf("%s: got %+v, %v", name, msg, err)
+		}
+	}
+	for name, header := range map[string]nats.Header{
+		"scheduled": {"Nats-Schedule": {"@every 1s"}, "Nats-Schedule-Target": {"skg.log.echo.i1.run"}},
+		"rolled up": {"Nats-Rollup": {"all"}},
+		"sourced":   {"Nats-Stream-Source": {"SKG_LOG 99999 a b c"}},
+		"a timer's": {"Nats-Scheduler": {"skg.timer.task.echo.later"}},
+		"cancels":   {"Nats-Scheduler": {"skg.timer.task.echo.later"}, "Nats-Schedule-Next": {"purge"}},
+		"expires":   {"Nats-TTL": {"1s"}},
+	} {
+		var refused *jetstream.APIError
+		if _, err := g.PublishMsg(ctx, &nats.Msg{Subject: "skg.task.echo", Header: header}); !errors.As(err, &refused) {
+			t.Errorf("a task %s: got %v", name, err)
+		}
+	}
+}
+
+// The server could not store the signal of a guest's message with longer headers among the tasks, and would try for ever.
+func TestGuestCannotHoldUpSignals(t *testing.T) {
+	t.Parallel()
+	s := start(t, config(t))
+	j, ctx := topology(t, s), testContext(t)
+	nc := guest(t, s)
+	before := messages(t, j)
+	long := &nats.Msg{Subject: "skg.signal.echo.i1.steer", Header: nats.Header{"A": {strings.Repeat("a", 65_000)}}}
+	if err := errors.Join(nc.PublishMsg(long), nc.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.LastError(); !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), "header_above_16384") {
+		t.Errorf("got %v, want a permissions violation", err)
+	}
+	long.Header.Set("A", strings.Repeat("a", 16_000))
+	if _, err := js(t, nc).PublishMsg(ctx, long); err != nil {
+		t.Error(err)
+	}
+	before["SKG_LOG"]++
+	before["SKG_TASKS"]++
+	becomes(t, j, before)
 }
 
 func TestGuestReadsBuckets(t *testing.T) {

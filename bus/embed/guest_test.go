@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 )
 
@@ -23,6 +22,7 @@ func TestGuestPermissions(t *testing.T) {
 		allowed       bool
 	}{
 		{publish, "skg.op.echo", true},
+		{publish, "skg.task.echo", true},
 		{publish, "skg.signal.echo.i1.steer", true},
 		{publish, "skg.query.echo.i1.status", true},
 		{publish, "$SRV.PING", true},
@@ -32,6 +32,8 @@ func TestGuestPermissions(t *testing.T) {
 		{publish, "$JS.API.STREAM.LIST", true},
 		{publish, "$JS.API.STREAM.INFO.SKG_TASKS", true},
 		{publish, "$JS.API.STREAM.MSG.GET.SKG_TASKS", true},
+		{publish, "$JS.API.STREAM.INFO.SKG_TIMERS", true},
+		{publish, "$JS.API.STREAM.MSG.GET.SKG_TIMERS", true},
 		{publish, "$JS.API.DIRECT.GET.SKG_LOG", true},
 		{publish, "$JS.API.DIRECT.GET.KV_SKG_STATE.$KV.SKG_STATE.global.colour", true},
 		{publish, "$JS.API.CONSUMER.NAMES.SKG_TASKS", true},
@@ -55,8 +57,14 @@ func TestGuestPermissions(t *testing.T) {
 		{publish, "skg.log.echo.i1.run", false},
 		{publish, "skg.log.echo.i1.done.log", false},
 		{publish, "skg.wake.echo.i1.timer", false},
+		{publish, "skg.wake.echo.i1.sig.cancel", false},
+		{publish, "skg.wake.echo.i1.child", false},
 		{publish, "skg.timer.x", false},
+		{publish, "skg.timer.wake.echo.i1.sleep", false},
+		{publish, "skg.timer.task.echo.daily", false},
 		{publish, "skg.due.wake.echo.i1", false},
+		{publish, "skg.due.task.echo", false},
+		{publish, "skg.task.echo.more", false},
 		{publish, "skg.effect.log.echo.i1", false},
 		{publish, "skg.dead.echo", false},
 		{publish, "skg.event.echo.i1.run", false},
@@ -70,6 +78,9 @@ func TestGuestPermissions(t *testing.T) {
 		{publish, "$JS.API.STREAM.CREATE.EVIL", false},
 		{publish, "$JS.API.STREAM.UPDATE.SKG_LOG", false},
 		{publish, "$JS.API.STREAM.PURGE.SKG_LOG", false},
+		{publish, "$JS.API.STREAM.PURGE.SKG_TASKS", false},
+		{publish, "$JS.API.STREAM.PURGE.SKG_TIMERS", false},
+		{publish, "$JS.API.STREAM.MSG.DELETE.SKG_TIMERS", false},
 		{publish, "$JS.API.STREAM.DELETE.SKG_LOG", false},
 		{publish, "$JS.API.STREAM.MSG.DELETE.SKG_LOG", false},
 		{publish, "$JS.API.STREAM.SNAPSHOT.SKG_LOG", false},
@@ -108,6 +119,7 @@ func TestGuestPermissions(t *testing.T) {
 	}
 	before := messages(t, j)
 	before["SKG_LOG"]++       // the one signal
+	before["SKG_TASKS"] += 2  // its wake and the one task
 	for _, c := range cases { //nolint:paralleltest // the streams are compared after all of them
 		t.Run(c.verb+" "+c.subject, func(t *testing.T) {
 			nc := guest(t, s)
@@ -126,9 +138,7 @@ func TestGuestPermissions(t *testing.T) {
 			}
 		})
 	}
-	if diff := cmp.Diff(before, messages(t, j)); diff != "" {
-		t.Errorf("stored messages changed (-want +got):\n%s", diff)
-	}
+	becomes(t, j, before)
 }
 
 func TestGuestCannotTakeWorkAway(t *testing.T) {

@@ -5,14 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 
+	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/embed"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
+	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { embedtest.VerifyTestMain(m) }
 
 const patience = 20 * time.Second
 
@@ -83,21 +86,12 @@ func js(t testing.TB, nc *nats.Conn) jetstream.JetStream {
 func topology(t testing.TB, s *embed.Server) jetstream.JetStream {
 	t.Helper()
 	ctx, j := testContext(t), js(t, node(t, s))
-	for _, cfg := range []jetstream.StreamConfig{
-		{
-			Name: "SKG_LOG", Subjects: []string{"skg.log.>", "skg.signal.>"},
-			RePublish: &jetstream.RePublish{Source: "skg.log.>", Destination: "skg.event.>"},
-		},
-		{Name: "SKG_TASKS", Subjects: []string{"skg.task.*", "skg.wake.>"}, Retention: jetstream.WorkQueuePolicy},
-		{Name: "SKG_EFFECTS", Subjects: []string{"skg.effect.>"}, Retention: jetstream.WorkQueuePolicy},
-		{Name: "SKG_TIMERS", Subjects: []string{"skg.timer.>", "skg.due.>"}, AllowMsgSchedules: true},
-		{Name: "SKG_DEAD", Subjects: []string{"skg.dead.>"}},
-	} {
+	for _, cfg := range (bus.Topology{}).Streams(wire.Names{}) {
 		if _, err := j.CreateStream(ctx, cfg); err != nil {
 			t.Fatal(cfg.Name, err)
 		}
 	}
-	for _, subject := range []string{"skg.log.echo.i1.run", "skg.task.echo", "skg.effect.log.echo.i1", "skg.dead.echo"} {
+	for _, subject := range []string{"skg.log.echo.i1.run", "skg.task.echo", "skg.due.other.x", "skg.effect.log.echo.i1", "skg.dead.echo"} {
 		if _, err := j.Publish(ctx, subject, []byte("{}")); err != nil {
 			t.Fatal(subject, err)
 		}
@@ -131,4 +125,22 @@ func messages(t testing.TB, j jetstream.JetStream) map[string]uint64 {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// becomes waits until the streams hold what is wanted: a signal is among the tasks a moment after it is in the log.
+func becomes(t testing.TB, j jetstream.JetStream, want map[string]uint64) {
+	t.Helper()
+	ctx, tick := testContext(t), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for {
+		diff := cmp.Diff(want, messages(t, j))
+		if diff == "" {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("stored messages (-want +got):\n%s", diff)
+		}
+	}
 }

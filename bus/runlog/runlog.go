@@ -3,8 +3,7 @@ package runlog
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -14,153 +13,100 @@ import (
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
-// What an append can end in, beside success. Each is wrapped in a *protocol.Error: use errors.Is.
+// What a call can end in, beside success. Each is wrapped in a *protocol.Error: use errors.Is.
 var (
 	// ErrConflict: the last sequence of the subject is another one. Read the tail and decide anew.
 	ErrConflict = errors.New("another writer was first")
 	// ErrUnknown: nothing answered until the context ended. The message may be there or may come to be.
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrFull: the stream or the account is at its limit.
-	ErrFull = errors.New("log is full")
+	ErrFull = errors.New("stream is full")
 	// ErrUnavailable: no stream of that name answers, or it has no quorum.
-	ErrUnavailable = errors.New("log is unavailable")
+	ErrUnavailable = errors.New("stream is unavailable")
 	// ErrTooLarge: the message is larger than the server accepts.
 	ErrTooLarge = errors.New("message too large")
+	// ErrGone: there is no such message, or no longer.
+	ErrGone = errors.New("message is not there")
+	// ErrDamaged: a blob is not what it was written as.
+	ErrDamaged = errors.New("blob is damaged")
+	// ErrShape: the bucket exists, but is not as it must be.
+	ErrShape = errors.New("exists with another shape")
+	// ErrSubject: not one subject, or not the name of one instance.
+	ErrSubject = errors.New("not a literal subject or token")
 )
 
 // Log is the log stream.
-type Log struct {
-	js   jetstream.JetStream
-	name string
-	try  time.Duration
-
-	mu     sync.Mutex
-	stream jetstream.Stream // looked up at the first read
-}
+type Log struct{ stream }
 
 // New returns the log of names. It asks the server nothing.
 func New(js jetstream.JetStream, names wire.Names) *Log {
-	return &Log{js: js, name: names.Stream(wire.StreamLog), try: defaultTry}
+	return &Log{newStream(js, names.Stream(wire.StreamLog), "log")}
 }
-
-// defaultTry is how long one attempt waits for the server's answer before it is repeated.
-const defaultTry = 2 * time.Second
 
 // Record is a message of the log.
 type Record struct {
-	Seq  uint64
-	ID   string // the message id that it was appended with
-	Time time.Time
-	Data []byte
+	Seq     uint64
+	Subject string
+	ID      string // the message id that it was appended with
+	Kind    string // the kind of its event, as its writer says in the header
+	// Previous are the sequences of the records before it, newest first, as its writer says: at most 64, back to the last
+	// snapshot. Empty where it does not say, or nothing sensible.
+	Previous []uint64
+	Time     time.Time
+	Header   nats.Header
+	Data     []byte
 }
 
-// Append publishes msg, which must have its subject and may have headers, if the last sequence of the subject is
-// expect (0: there is none). id must be unique to this content; it is what settles an unknown outcome. It returns the
-// sequence of the message, or an error of the list above, or that of ctx. Safe to call again with the same
-// arguments after ErrUnknown.
-func (l *Log) Append(ctx context.Context, msg *nats.Msg, id string, expect uint64) (uint64, error) {
-	doubtful := false
-	patience := time.Now().Add(l.try)
-	for {
-		try, cancel := context.WithTimeout(ctx, l.try)
-		ack, err := l.js.PublishMsg(try, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(l.name),
-			jetstream.WithExpectLastSequencePerSubject(expect))
-		cancel()
-		switch {
-		case err == nil:
-			return ack.Sequence, nil
-		case isConflict(err):
-			// An earlier attempt of ours may be what the fence met; so may an earlier call's.
-			last, found, lastErr := l.Last(ctx, msg.Subject)
-			if lastErr != nil {
-				return 0, wrap(protocol.CodeTimeout, msg.Subject, ErrUnknown, lastErr)
-			}
-			if found && last.ID == id {
-				return last.Seq, nil
-			}
-			return 0, wrap(protocol.CodeConflict, msg.Subject, ErrConflict, err)
-		case ctx.Err() != nil:
-			return 0, wrap(protocol.CodeTimeout, msg.Subject, ErrUnknown, err)
-		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-			doubtful = true
-		case errors.Is(err, nats.ErrMaxPayload):
-			return 0, wrap(protocol.CodeQuotaExceeded, msg.Subject, ErrTooLarge, err)
-		case isFull(err):
-			return 0, wrap(protocol.CodeQuotaExceeded, msg.Subject, ErrFull, err)
-		case transient(err) && (doubtful || time.Now().Before(patience)):
-			if !sleep(ctx, 100*time.Millisecond) {
-				return 0, wrap(protocol.CodeTimeout, msg.Subject, ErrUnknown, err)
-			}
-		default:
-			return 0, wrap(protocol.CodeUnavailable, msg.Subject, ErrUnavailable, err)
-		}
-	}
+func (r *Record) readHeader() {
+	r.ID, r.Kind = r.Header.Get(nats.MsgIdHdr), r.Header.Get(wire.HeaderKind)
+	r.Previous = DecodePrevious(r.Header.Get(wire.HeaderPrevious))
 }
 
 // Last returns the last message of subject, as the leader has it; false if there is none.
 func (l *Log) Last(ctx context.Context, subject string) (Record, bool, error) {
-	stream, err := l.handle(ctx)
-	if err != nil {
-		return Record{}, false, wrap(protocol.CodeUnavailable, subject, ErrUnavailable, err)
-	}
-	raw, err := stream.GetLastMsgForSubject(ctx, subject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+	r, err := l.message(ctx, selector{Last: subject})
+	if errors.Is(err, ErrGone) {
 		return Record{}, false, nil
 	}
-	if err != nil {
-		return Record{}, false, wrap(protocol.CodeUnavailable, subject, ErrUnavailable, err)
-	}
-	return Record{Seq: raw.Sequence, ID: raw.Header.Get(nats.MsgIdHdr), Time: raw.Time, Data: raw.Data}, true, nil
+	return r, err == nil, err
 }
 
-// handle returns the stream. Its configuration has no direct reads, so reading by it asks the leader.
-func (l *Log) handle(ctx context.Context) (jetstream.Stream, error) {
-	l.mu.Lock()
-	stream := l.stream
-	l.mu.Unlock()
-	if stream != nil {
-		return stream, nil
+// Get returns the message with a sequence, whatever its subject: of a signal too. ErrGone if there is none.
+func (l *Log) Get(ctx context.Context, seq uint64) (Record, error) {
+	if seq == 0 {
+		return Record{}, l.wrap(protocol.CodeNotFound, "message 0", ErrGone, nil)
 	}
-	stream, err := l.js.Stream(ctx, l.name)
+	return l.message(ctx, selector{Seq: seq})
+}
+
+// Tail returns every record of a literal subject behind the sequence after, in order, one read for each.
+func (l *Log) Tail(ctx context.Context, subject string, after uint64) ([]Record, error) {
+	if err := l.checkLiteral(subject); err != nil {
+		return nil, err
+	}
+	var found []Record
+	err := l.each(ctx, subject, after, func(r Record) bool {
+		found = append(found, r)
+		return true
+	})
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	l.stream = stream
-	l.mu.Unlock()
-	return stream, nil
+	return found, nil
 }
 
-func wrap(code protocol.Code, subject string, sentinel, cause error) error {
-	return protocol.NewError(code, fmt.Sprintf("log %s: %v", subject, sentinel)).Because(errors.Join(sentinel, cause))
-}
-
-func isConflict(err error) bool { return hasCode(err, 10071) }
-
-func isFull(err error) bool { return hasCode(err, 10077) || hasCode(err, 10023) || hasCode(err, 10047) }
-
-func hasCode(err error, code jetstream.ErrorCode) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == code
-}
-
-// codeIDInProcess says that an earlier attempt with the same message id is still on its way to the replicas.
-const codeIDInProcess jetstream.ErrorCode = 10158
-
-// transient reports whether a repeated attempt may get through: the earlier one may have been stored.
-func transient(err error) bool {
-	var api *jetstream.APIError
-	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) ||
-		errors.Is(err, nats.ErrDisconnected) || errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == codeIDInProcess)
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
+// Purge removes what a literal subject has below the sequence keep, or all of it if that is 0.
+func (l *Log) Purge(ctx context.Context, subject string, keep uint64) error {
+	if err := l.checkLiteral(subject); err != nil {
+		return err
 	}
+	return l.purge(ctx, subject, keep)
+}
+
+// checkLiteral sees to it that what is meant is one subject: none at all would be the whole stream.
+func (s *stream) checkLiteral(subject string) error {
+	if subject == "" || strings.ContainsAny(subject, "*> \t\r\n") {
+		return s.wrap(protocol.CodeInvalidInput, subject, ErrSubject, nil)
+	}
+	return nil
 }

@@ -3,21 +3,23 @@ package runlog_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"go.uber.org/goleak"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/embed"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
 	"github.com/skelegent/skelegent-go/bus/runlog"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { embedtest.VerifyTestMain(m) }
 
 const subject = "skg.log.op.i.done.memory"
 
@@ -82,12 +84,10 @@ func TestAppendUnderTheFence(t *testing.T) {
 	}
 }
 
-// A conflict is not lost ownership if what the fence met is our own message.
-func TestOwnMessageMeetsTheFence(t *testing.T) {
-	t.Parallel()
-	_, conn, log := open(t, bus.Topology{})
+// forgetful lets the stream forget message ids almost at once, and returns how to wait until it has.
+func forgetful(t *testing.T, conn *bus.Conn) func() {
+	t.Helper()
 	ctx := timeout(t, time.Minute)
-	// Stored by an attempt whose answer was lost, and without dedupe to tell.
 	stream, err := conn.JetStream().Stream(ctx, "SKG_LOG")
 	if err != nil {
 		t.Fatal(err)
@@ -97,13 +97,55 @@ func TestOwnMessageMeetsTheFence(t *testing.T) {
 	if _, err := conn.JetStream().UpdateStream(ctx, cfg); err != nil {
 		t.Fatal(err)
 	}
-	first, err := log.Append(ctx, message("1"), "a", 0)
-	if err != nil {
-		t.Fatal(err)
+	return func() { // an id of now is forgotten after all before it
+		t.Helper()
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for first := true; ; first = false {
+			ack, err := conn.JetStream().Publish(ctx, "skg.log.op.probe.run", nil, jetstream.WithMsgID("probe"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !first && !ack.Duplicate {
+				return
+			}
+			<-tick.C
+		}
 	}
-	time.Sleep(300 * time.Millisecond) // the window has to pass, there is no event for it
-	if seq, err := log.Append(ctx, message("1"), "a", 0); err != nil || seq != first {
-		t.Errorf("append of what is there = %d, %v; want %d", seq, err, first)
+}
+
+// A conflict is not lost ownership if what the fence met is our own message, left by an attempt whose answer was lost, also
+// when the server has forgotten its id and others have written behind it.
+func TestOwnMessageMeetsTheFence(t *testing.T) {
+	t.Parallel()
+	for name, others := range map[string]int{"nobody behind": 0, "one behind": 1, "many behind": 30} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, conn, log := open(t, bus.Topology{})
+			ctx, forget := timeout(t, time.Minute), forgetful(t, conn)
+			first, err := log.Append(ctx, message("1"), "a", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := first
+			for i := range others {
+				if last, err = log.Append(ctx, message("other"), fmt.Sprintf("other-%d", i), last); err != nil {
+					t.Fatal(err)
+				}
+			}
+			forget()
+			if seq, err := log.Append(ctx, message("1"), "a", 0); err != nil || seq != first {
+				t.Errorf("append of what is there = %d, %v; want %d", seq, err, first)
+			}
+			if _, err := log.Append(ctx, message("2"), "b", 0); !errors.Is(err, runlog.ErrConflict) {
+				t.Errorf("append of what is not there: %v", err)
+			}
+			if others > 0 {
+				if _, err := log.Append(ctx, message("1"), "a", first); !errors.Is(err, runlog.ErrConflict) {
+					t.Errorf("found before what it was to follow: %v", err)
+				}
+			}
+		})
 	}
 }
 

@@ -224,7 +224,7 @@ func (h *Host) request(r *protocol.EffectRequest, i int, seq uint64, attempt int
 	e := r.Effects[i-1]
 	return effect.Request{
 		ID: e.EffectID, Operator: r.Operator, Instance: r.Instance, Run: r.Run, Effect: e.Effect.Effect,
-		Attempt: attempt, Depth: r.Depth, Trace: r.Trace, Budget: r.Budget, Order: effect.Order{Stream: h.stream, Seq: seq, Position: i},
+		Attempt: attempt, Depth: r.Depth, Trace: r.Trace, Budget: r.Budget, Inboxes: r.Inboxes, Order: effect.Order{Stream: h.stream, Seq: seq, Position: i},
 	}
 }
 

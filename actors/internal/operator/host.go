@@ -28,7 +28,9 @@ type Config struct {
 	WaitingBytes int
 	// MaxDuration bounds a run whose caller gives no earlier deadline; 15 minutes if 0.
 	MaxDuration time.Duration
-	Logger      *zap.Logger
+	// Enqueue stores a request as a task, whose runner answers. Nil executes the operator here.
+	Enqueue func(ctx context.Context, task *nats.Msg) error
+	Logger  *zap.Logger
 }
 
 func (c Config) withDefaults() Config {
@@ -119,6 +121,12 @@ func (h *Host) Drain(ctx context.Context) error {
 	h.events.close()
 	return nil
 }
+
+// Sink returns where the events of a run go that no log keeps.
+func (h *Host) Sink(inv *protocol.Invocation) protocol.EventSink { return &live{host: h, inv: inv} }
+
+// Count tells the statistics of a run that did not come through this host.
+func (h *Host) Count(took time.Duration, err error) { h.stats.ran(took, failure(err)) }
 
 // ID returns the operator's id.
 func (h *Host) ID() protocol.OperatorID { return h.cfg.ID }

@@ -29,6 +29,10 @@ func (h *Host) run(ctx context.Context, r *request) {
 		h.stats.refuse("invalid_input:reply subject is no inbox")
 		return
 	}
+	if h.cfg.Enqueue != nil {
+		h.enqueue(ctx, r.msg)
+		return
+	}
 	start := time.Now()
 	inv, events, body, err := h.invoke(ctx, r, start)
 	if err == nil {

@@ -1,0 +1,123 @@
+package instance
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/zap"
+
+	"github.com/skelegent/skelegent-go/actors/internal/actorx"
+)
+
+type (
+	// delivery is a task in work.
+	delivery struct {
+		msg     jetstream.Msg
+		current atomic.Pointer[jetstream.Msg] // its newest delivery: the one to settle
+	}
+	// beat tells the server that the work on everything in flight goes on, and forgets sessions nobody needs.
+	beat struct{}
+	// drain asks for an answer when nothing is in flight any more.
+	drain struct{ reply actorx.Reply[struct{}] }
+)
+
+// handle is the delivery that the server waits to hear of.
+func (d *delivery) handle() jetstream.Msg { return *d.current.Load() }
+
+// keeper is the operator's actor for tasks: it knows what is in flight.
+type keeper struct {
+	host     *Host
+	inFlight map[uint64]*delivery // by stream sequence
+	draining []actorx.Reply[struct{}]
+	asked    int // queries in work
+}
+
+func newKeeper(h *Host) *keeper { return &keeper{host: h, inFlight: map[uint64]*delivery{}} }
+
+// Start implements actorx.Starter.
+func (k *keeper) Start(c *actorx.Context) error {
+	k.next(c)
+	return nil
+}
+
+func (k *keeper) next(c *actorx.Context) { c.After(jitter(k.host.cfg.AckWait/3), beat{}) }
+
+// Receive implements actorx.Actor.
+func (k *keeper) Receive(c *actorx.Context, msg any) {
+	switch m := msg.(type) {
+	case *delivery:
+		k.accept(c, m)
+	case *question:
+		k.ask(c, m)
+	case beat:
+		for _, d := range k.inFlight {
+			if err := d.handle().InProgress(); err != nil {
+				k.host.log.Debug("heartbeat not sent", zap.Error(err))
+			}
+		}
+		k.host.passivate(time.Now())
+		k.next(c)
+	case drain:
+		k.draining = append(k.draining, m.reply)
+		k.drained()
+	}
+}
+
+func (k *keeper) accept(c *actorx.Context, d *delivery) {
+	meta, err := d.msg.Metadata()
+	if err != nil {
+		k.host.log.Error("message without metadata", zap.Error(err))
+		return
+	}
+	seq := meta.Sequence.Stream
+	if running, ok := k.inFlight[seq]; ok { // AckWait passed while it is being worked on
+		running.current.Store(&d.msg)
+		return
+	}
+	if len(k.draining) > 0 || k.host.isLeaving() {
+		k.host.giveBack(d.msg, backDelay)
+		return
+	}
+	d.current.Store(&d.msg)
+	k.inFlight[seq] = d
+	actorx.Do(c, &work{keeper: k, delivery: d, meta: meta})
+}
+
+// work is one task on its way.
+type work struct {
+	keeper   *keeper
+	delivery *delivery
+	meta     *jetstream.MsgMetadata
+}
+
+// Work implements actorx.Task.
+func (w *work) Work(ctx context.Context) { w.keeper.host.see(ctx, w.delivery, w.meta) }
+
+// Then implements actorx.Task.
+func (w *work) Then(_ *actorx.Context, err error) {
+	if err != nil { // see crashed, a defect: AckWait gives the task to the next
+		w.keeper.host.log.Error("task crashed", zap.Error(err))
+	}
+	delete(w.keeper.inFlight, w.meta.Sequence.Stream)
+	w.keeper.drained()
+}
+
+func (k *keeper) drained() {
+	if len(k.inFlight) > 0 {
+		return
+	}
+	for _, r := range k.draining {
+		r.Send(struct{}{})
+	}
+}
+
+func (h *Host) isLeaving() bool {
+	select {
+	case <-h.leaving:
+		return true
+	default:
+		return false
+	}
+}

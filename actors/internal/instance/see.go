@@ -1,0 +1,141 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/zap"
+
+	"github.com/skelegent/skelegent-go/actors/run"
+	"github.com/skelegent/skelegent-go/bus/runlog"
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// Delays before a task is tried again.
+const (
+	troubleDelay = 2 * time.Second  // the log cannot be read or written
+	defectDelay  = 30 * time.Second // it will not be read by this program: maybe by another
+)
+
+// see sees one task through: it reads it, and does what its driver says until that ends the task.
+func (h *Host) see(ctx context.Context, d *delivery, meta *jetstream.MsgMetadata) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with see
+		select {
+		case <-h.forced:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	t, err := h.read(ctx, d.msg, meta)
+	if err != nil {
+		h.settleUnreadable(ctx, d, meta, err)
+		return
+	}
+	s := h.acquire(t.token, t.instance)
+	defer h.release(s)
+	if t.fresh {
+		s.presume()
+	}
+	w := &worker{host: h, session: s, delivery: d, driver: &run.Driver{Task: t.task, Policy: h.policy}}
+	for !w.step(ctx) {
+	}
+}
+
+// worker is a task being seen through.
+type worker struct {
+	host     *Host
+	session  *session
+	delivery *delivery
+	driver   *run.Driver
+}
+
+// step does what comes next; true is the end.
+func (w *worker) step(ctx context.Context) bool {
+	h := w.host
+	cmd, err := w.session.decide(ctx, w.driver)
+	if err != nil {
+		h.trouble(ctx, w.delivery, "decide", err)
+		return true
+	}
+	switch {
+	case cmd.Settle != nil:
+		if err := h.settle(ctx, w.session, cmd.Settle); err != nil {
+			h.trouble(ctx, w.delivery, "settle", err)
+			return true
+		}
+		w.session.markSettled(cmd.Settle.Seq)
+	case cmd.Run:
+		w.driver.Ran(w.run(ctx))
+	case cmd.Answer != nil:
+		if err := h.answerKnown(ctx, w.session, w.driver.Task.Input, *cmd.Answer); err != nil {
+			h.trouble(ctx, w.delivery, "answer", err)
+			return true
+		}
+		w.driver.Answered()
+	case cmd.Ack:
+		h.ack(w.delivery)
+		return true
+	case cmd.GiveBack:
+		h.giveBack(w.delivery.handle(), max(cmd.Delay, h.backDelay()))
+		return true
+	default: // Drop: it is somebody else's, and so is its acknowledgement
+		return true
+	}
+	return false
+}
+
+// backDelay is how long a task stays away that this node gives back: not at all when it leaves and another may wait for it.
+func (h *Host) backDelay() time.Duration {
+	if h.isLeaving() {
+		return 0
+	}
+	return backDelay
+}
+
+func (h *Host) ack(d *delivery) {
+	if err := d.handle().Ack(); err != nil { // it comes again, and its log says that all is done
+		h.log.Debug("task not acknowledged", zap.Error(err))
+	}
+}
+
+func (s *session) markSettled(seq uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settled = max(s.settled, seq)
+}
+
+// trouble ends a task that could not be seen through: later, or elsewhere. What is in the log says how far it came.
+func (h *Host) trouble(ctx context.Context, d *delivery, what string, err error) {
+	delay := troubleDelay
+	switch {
+	case ctx.Err() != nil:
+		delay = h.backDelay()
+	case errors.Is(err, errDefect):
+		delay = defectDelay
+	case errors.Is(err, runlog.ErrUnknown):
+		h.log.Warn(what+": outcome unknown, the task will come again", zap.Error(err))
+	default:
+		h.log.Warn(what+" failed, the task is given back", zap.String("code", string(protocol.CodeOf(err))), zap.Error(err))
+	}
+	h.giveBack(d.handle(), jitter(delay))
+}
+
+func jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(d/2+1) //nolint:gosec // spreads retries, guards nothing
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
