@@ -6,18 +6,18 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
 
 	"github.com/skelegent/skelegent-go/actors"
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/embed"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { embedtest.VerifyTestMain(m) }
 
 // server starts an embedded server without a listener and returns it with a connection of a node.
 func server(t testing.TB) (*embed.Server, *bus.Conn) {

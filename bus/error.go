@@ -47,6 +47,7 @@ func Translate(attempted string, err error) error {
 // JetStream's own error codes that mean something to us.
 const (
 	codeWrongLastSequence  jetstream.ErrorCode = 10071
+	codeSequencePending    jetstream.ErrorCode = 10164 // another fenced write is on its way to the replicas
 	codeStoreFailed        jetstream.ErrorCode = 10077 // a limit of the stream, with DiscardNew
 	codeInsufficient       jetstream.ErrorCode = 10023
 	codeStorageExceeded    jetstream.ErrorCode = 10047
@@ -60,7 +61,7 @@ func translateAPI(attempted string, api *jetstream.APIError) error {
 		return protocol.NewError(protocol.CodeConflict, text).Because(api)
 	case codeStoreFailed, codeInsufficient, codeStorageExceeded:
 		return protocol.NewError(protocol.CodeQuotaExceeded, text+"; the store is full").Because(api)
-	case codeClusterUnavailable:
+	case codeClusterUnavailable, codeSequencePending:
 		return protocol.NewError(protocol.CodeUnavailable, text).Because(api)
 	default:
 	}

@@ -4,19 +4,17 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
@@ -216,48 +214,13 @@ func TestFullTasksCatchUp(t *testing.T) {
 	}
 }
 
-// startCluster runs three servers and returns a connection to each.
-func startCluster(t *testing.T) []*bus.Conn {
-	t.Helper()
-	var routes []*url.URL
-	var ports []int
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
-		ports = append(ports, port)
-		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
-	}
-	servers := make([]*server.Server, len(ports))
-	for i, port := range ports {
-		s, err := server.NewServer(&server.Options{
-			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: port}, Routes: routes,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		servers[i] = s
-		s.Start()
-		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	}
-	conns := make([]*bus.Conn, len(servers))
-	for i, s := range servers {
-		if !s.ReadyForConnections(20 * time.Second) {
-			t.Fatal("a server is not ready")
-		}
-		conns[i] = connect(t, bus.ConnectConfig{URL: s.ClientURL()})
-	}
-	return conns
-}
-
 // Nodes that start at once on a cluster that has no leader yet agree on the streams, and what is stored arrives.
 func TestTasksOnACluster(t *testing.T) {
 	t.Parallel()
-	conns := startCluster(t)
+	var conns []*bus.Conn
+	for _, url := range embedtest.Cluster(t) {
+		conns = append(conns, connect(t, bus.ConnectConfig{URL: url}))
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var nodes sync.WaitGroup

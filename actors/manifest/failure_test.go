@@ -74,7 +74,7 @@ func TestFailures(t *testing.T) {
 			core, logs := observer.New(zapcore.DebugLevel)
 			t.Cleanup(func() { wantSilence(t, logs) }) // after the node has stopped
 			l := newLLM(t, tc.answer)
-			conn := bed(t, provider+"  a: {provider: main, model: m, system: \""+prompt+"\", limits: {max_consecutive_failures: 2}}\n",
+			conn := bed(t, provider+"  a: {provider: main, model: m, system: \""+prompt+"\", limits: {max_consecutive_failures: 2}, durable: false}\n",
 				bedConfig{model: l, logger: zap.New(core)})
 			live := events(t, conn, "skg.live.a.>")
 			ctx := testContext(t)

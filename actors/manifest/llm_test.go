@@ -63,6 +63,15 @@ func (c chat) user() string {
 	return ""
 }
 
+// sinceUser counts the messages behind the user's last.
+func (c chat) sinceUser() int {
+	n := 0
+	for i := len(c.Messages) - 1; i >= 0 && c.Messages[i].Role != "user"; i-- {
+		n++
+	}
+	return n
+}
+
 func (c chat) toolNames() []string {
 	names := []string{}
 	for _, t := range c.Tools {

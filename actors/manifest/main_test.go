@@ -3,7 +3,7 @@ package manifest_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { embedtest.VerifyTestMain(m) }

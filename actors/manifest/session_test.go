@@ -14,7 +14,7 @@ func TestRememberAndRecall(t *testing.T) {
 	store := memory.New(memory.Config{})
 	l := newLLM(t, func(_ *llm, c chat) reply {
 		if c.last().Role == "tool" {
-			if c.user() == "recall" || len(c.Messages) > 4 {
+			if c.user() == "recall" || c.sinceUser() > 2 {
 				return say(c.last().Content)
 			}
 			return use("recall", `{"key":"drink"}`)

@@ -183,7 +183,7 @@ func TestSelfRecursion(t *testing.T) {
 	if textOf(t, out) != "enough" || out.ExitReason.Kind() != protocol.ExitComplete {
 		t.Errorf("output = %+v", out)
 	}
-	const want = "Error: sub-dispatch error in self: dispatches nest deeper than 16; does an operator call itself?"
+	const want = "Error: sub-dispatch error in self: runs nest deeper than 16; does an operator call itself?"
 	if len(told) != 17 || told[0] != want || told[1] != "enough" {
 		t.Errorf("%d agents were told %q, want 17 and first %q", len(told), told, want)
 	}
@@ -268,7 +268,7 @@ func TestStreaming(t *testing.T) {
 	t.Parallel()
 	const text = "The heron is a long-legged bird, and it does not hide emeralds. Ünïcode: 鷺 \"quoted\"\nline."
 	l := newLLM(t, steps(reply{text: "Wait. ", calls: []call{{"clock", "{}"}}}, say(text)))
-	conn := bed(t, provider+"  a: {provider: main, model: m, tools: [clock]}\n", bedConfig{model: l})
+	conn := bed(t, provider+"  a: {provider: main, model: m, tools: [clock], durable: false}\n", bedConfig{model: l})
 	sub, err := conn.NATS().SubscribeSync("skg.live.a.>")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,10 @@ func (f *Fold) Apply(r Record) error {
 	if r.Seq <= f.Seq {
 		return fmt.Errorf("record %d behind %d", r.Seq, f.Seq)
 	}
+	if r.Event.Kind == "" { // nothing that a node wrote: it counts for the fence and for nothing else
+		f.advance(r.Seq)
+		return nil
+	}
 	if r.Event.Kind == protocol.EventSnapshot || r.Event.Kind == protocol.EventClosed {
 		return f.restore(r)
 	}
@@ -130,6 +134,9 @@ func (f *Fold) started(r Record, d *Started) error {
 		if o.Wait == nil || o.Wait.Reason == WaitRetry {
 			o.Stalled++
 		}
+		if o.Wait != nil && r.Event.Time.After(o.Stopped) {
+			o.Since = o.Since.Add(r.Event.Time.Sub(o.Stopped))
+		}
 		o.Attempt, o.Node, o.Wait = d.Attempt, d.Node, nil
 		return nil
 	}
@@ -167,6 +174,9 @@ func (f *Fold) step(r Record, e *Entry) error {
 		o.Journal = map[string]*Entry{}
 	}
 	before := o.Journal[e.Path]
+	if before != nil && (e.Begun || !before.Begun) {
+		return nil // a fact that is told twice: of a child by its wake and by its answer, or by an append of unknown outcome
+	}
 	o.Stalled = 0
 	o.Journal[e.Path] = e
 	if c := e.Child; c != nil && e.Begun {
@@ -196,13 +206,13 @@ func (f *Fold) step(r Record, e *Entry) error {
 	}
 	for _, id := range e.Inputs { // who steered gets the answer of the run that he steered
 		i := slices.IndexFunc(f.Queue, func(w Waiting) bool { return w.Run == id })
-		if i < 0 {
+		if i < 0 || f.cancelled(id) {
 			continue
 		}
 		w := f.Queue[i]
 		f.Queue = slices.Delete(slices.Clone(f.Queue), i, i+1)
 		o.Inboxes = append(slices.Clip(o.Inboxes), w.Inboxes...)
-		f.remember(Known{Run: w.Run, Hash: w.Hash, Kind: protocol.EventNoted, Seq: r.Seq})
+		f.remember(Known{Run: w.Run, Hash: w.Hash, Kind: protocol.EventNoted, Seq: r.Seq, Into: o.Run})
 	}
 	return nil
 }
@@ -212,7 +222,7 @@ func (f *Fold) suspended(r Record, w *Wait) error {
 	if o == nil || o.Run != r.Event.Run {
 		return fmt.Errorf("suspension of run %s, which is not open", r.Event.Run)
 	}
-	o.Wait, o.WaitSeq = w, r.Seq
+	o.Wait, o.WaitSeq, o.Stopped = w, r.Seq, r.Event.Time
 	if w.Approval != nil && o.Asked[w.Path] == 0 {
 		if o.Asked == nil {
 			o.Asked = map[string]uint64{}
@@ -228,12 +238,7 @@ func (f *Fold) suspended(r Record, w *Wait) error {
 	}
 	last := Commit{Input: o.Input, Seq: r.Seq, Kind: protocol.EventSuspended, Wait: w}
 	if w.Cancelling {
-		for _, c := range o.Children {
-			if !c.Done && !c.Detached {
-				last.Stop = append(last.Stop, *c)
-			}
-		}
-		slices.SortFunc(last.Stop, func(a, b Child) int { return cmp.Compare(a.Run, b.Run) })
+		last.Stop = o.unended()
 	}
 	if a := w.Approval; a != nil && o.Asked[w.Path] == r.Seq {
 		var effects protocol.Effects
@@ -246,6 +251,17 @@ func (f *Fold) suspended(r Record, w *Wait) error {
 	}
 	f.Last = &last
 	return nil
+}
+
+// unended are the children that have to be told when the run stops or ends.
+func (o *Open) unended() (children []Child) {
+	for _, c := range o.Children {
+		if !c.Done && !c.Detached {
+			children = append(children, *c)
+		}
+	}
+	slices.SortFunc(children, func(a, b Child) int { return cmp.Compare(a.Run, b.Run) })
+	return children
 }
 
 // request numbers the effects of a commit.
@@ -271,7 +287,7 @@ func (f *Fold) end(r Record, c Commit) error {
 	if o == nil || o.Run != r.Event.Run {
 		return fmt.Errorf("end of run %s, which is not open", r.Event.Run)
 	}
-	c.Input, c.Seq = o.Input, r.Seq
+	c.Input, c.Seq, c.Stop = o.Input, r.Seq, o.unended()
 	left := f.Left()
 	f.Open = nil
 	f.Turns++
@@ -364,10 +380,10 @@ func (f *Fold) deliver(s Signal) {
 		if o.Cancel == nil {
 			o.Cancel = &s
 		}
-	case SignalPause:
-		o.Paused = true
-	case SignalResume:
-		o.Paused = false
+	case SignalPause, SignalResume:
+		if s.Seq > o.Toggled { // their wakes may come in any order
+			o.Paused, o.Toggled = s.Type == SignalPause, s.Seq
+		}
 	default:
 		o.Mailbox = append(slices.Clip(o.Mailbox), s)
 	}

@@ -31,6 +31,8 @@ type Carrier struct {
 	ID TaskID `json:"id"`
 	// Ack is the subject by which this delivery is acknowledged or given back.
 	Ack string `json:"ack,omitempty"`
+	// Delivery counts the deliveries of the task up to this one.
+	Delivery uint64 `json:"delivery,omitempty"`
 }
 
 // Mode says what an input wants while a run is open.

@@ -71,6 +71,8 @@ type Known struct {
 	Hash string             `json:"hash"`
 	Kind protocol.EventKind `json:"kind"` // completed, failed, cancelled, refused
 	Seq  uint64             `json:"seq"`  // of the record that says so
+	// Into is the run that took the input up, where it had no turn of its own.
+	Into protocol.RunID `json:"into,omitempty"`
 }
 
 // Turn is what was said in one run.
@@ -84,9 +86,11 @@ type Turn struct {
 type Open struct {
 	Input
 
-	First   uint64    `json:"first"` // its first claim
-	Since   time.Time `json:"since"` // when that was
-	Node    string    `json:"node"`  // of the last claim
+	First uint64 `json:"first"` // its first claim
+	// Since is when that was, later by as long as the run was suspended: a limit of time is for time in work.
+	Since   time.Time `json:"since"`
+	Stopped time.Time `json:"stopped,omitzero"` // when it was suspended
+	Node    string    `json:"node"`             // of the last claim
 	Made    Made      `json:"made,omitzero"`
 	Attempt int       `json:"attempt"`
 	// Stalled counts the claims since the run last got anywhere.
@@ -101,6 +105,8 @@ type Open struct {
 	// Cancel is the signal that says that the run must stop.
 	Cancel *Signal `json:"cancel,omitempty"`
 	Paused bool    `json:"paused,omitempty"`
+	// Toggled is the last signal that paused or resumed it: of two, the one that was stored later holds.
+	Toggled uint64 `json:"toggled,omitempty"`
 	// Timers are when the timers of steps are due; Fired those that were.
 	Timers map[string]time.Time `json:"timers,omitempty"`
 	Fired  map[string]bool      `json:"fired,omitempty"`
@@ -124,7 +130,10 @@ type Commit struct {
 	Attempts int                      `json:"attempts,omitempty"`
 	Wait     *Wait                    `json:"wait,omitempty"`
 	Requests []protocol.EffectRequest `json:"requests,omitempty"`
-	Stop     []Child                  `json:"stop,omitempty"` // children that have to be told
+	// Stop are the children that have to be told, each in two ways: by the signal cancel that names the run, and then by a
+	// task that bars it. The run may have been recorded here without its input ever having been dispatched, and then
+	// nobody but the bar tells this run of its end.
+	Stop []Child `json:"stop,omitempty"`
 }
 
 // New returns the fold of an empty log.
@@ -210,6 +219,21 @@ func (o *Open) waiting() bool {
 		}
 	}
 	return false
+}
+
+// Steering returns the queued inputs that the open run is to hear, the oldest first.
+func (f *Fold) Steering() (found []Waiting) {
+	for _, w := range f.Queue {
+		if w.Mode == Steer && w.Body != nil && !f.cancelled(w.Run) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// cancelled reports whether a run that has not begun was told to stop.
+func (f *Fold) cancelled(id protocol.RunID) bool {
+	return slices.ContainsFunc(f.Early, func(s Signal) bool { return s.Run == id && s.Type == SignalCancel })
 }
 
 // Left is what remains of the open run's budget: less what it spent and what its children may; nil is no limit.

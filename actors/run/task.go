@@ -17,6 +17,8 @@ type Task struct {
 	Child  *ChildEnd
 	// After is the record of this instance's log that a child's end answers to; 0 if none.
 	After uint64
+	// Bar says that Input, of which only run and parent count, must not begin any more: see Commit.Stop.
+	Bar bool
 }
 
 // Policy is what an operator is run by.
@@ -52,7 +54,7 @@ type Command struct {
 	Settle *Commit
 	// Run the operator's code from the top.
 	Run bool
-	// Answer the task's own inbox, for a run that is over or will not run.
+	// Answer the task's own inboxes, and the parent if it names one, for a run that is over or will not run.
 	Answer *Known
 	// Ack or GiveBack (after Delay) the task; Drop does neither. Each ends it.
 	Ack, GiveBack, Drop bool
@@ -130,6 +132,9 @@ func (d *Driver) unsettled(f *Fold) *Commit {
 
 // carrier is the redelivery of the task that the last claim holds: its claimant is gone, or slow.
 func (d *Driver) carrier(f *Fold) Command {
+	if d.Task.Carrier.Delivery < f.Carrier.Delivery {
+		return Command{Drop: true} // it is this delivery that was slow
+	}
 	if f.Open != nil && f.Open.Wait == nil {
 		return d.claim(f)
 	}
@@ -175,7 +180,7 @@ func (d *Driver) after(f *Fold) Command {
 		return Command{Settle: c}
 	}
 	switch {
-	case f.Open != nil && f.Satisfied(f.Open.Wait), f.Open == nil && len(f.Queue) > 0:
+	case f.Open == nil && len(f.Queue) > 0:
 		return d.claim(f)
 	case f.Open == nil && d.Policy.Snapshot > 0 && f.Records >= d.Policy.Snapshot:
 		return Command{Append: []Item{f.Snapshot()}}
@@ -248,45 +253,68 @@ func (d *Driver) claim(f *Fold, also ...Item) Command {
 // input is a task that asks for a run, seen for the first time or again.
 func (d *Driver) input(f *Fold, in *Input) Command {
 	if k, ok := f.known(in.Run); ok {
-		if len(in.Inboxes) == 0 || d.answered {
-			return Command{Ack: true}
+		if d.Task.Bar && k.Kind != protocol.EventRefused {
+			return Command{Ack: true} // who ended it tells the parent
+		}
+		if k.Into != "" && k.Hash == in.Hash {
+			if f.Open != nil && f.Open.Run == k.Into {
+				return attach(in, &f.Open.Input)
+			}
+			k, _ = f.known(k.Into)
+			k.Hash = in.Hash
 		}
 		if k.Hash != in.Hash {
 			k.Kind = "" // another input under the same id
 		}
-		return Command{Answer: &k}
+		return d.answer(k)
 	}
 	if have, ok := f.recorded(in.Run); ok {
-		switch {
-		case have.Hash != in.Hash && len(in.Inboxes) > 0 && !d.answered:
-			return Command{Answer: &Known{Run: in.Run, Hash: have.Hash}}
-		case have.Hash == in.Hash && len(in.Inboxes) > 0 && !slices.Contains(have.Inboxes, in.Inboxes[0]):
-			return Command{Append: []Item{{Kind: protocol.EventAttached, Run: in.Run, Data: Attached{Inbox: in.Inboxes[0]}}}}
+		if d.Task.Bar {
+			return Command{Ack: true} // the signal that went before it ends the run
 		}
-		return d.stirred(f)
+		if have.Hash != in.Hash {
+			return d.answer(Known{Run: in.Run, Hash: have.Hash})
+		}
+		return attach(in, have)
 	}
+	queued := Item{Kind: protocol.EventQueued, Run: in.Run, Data: Queued{Input: *in}}
 	switch {
+	case d.Task.Bar:
+		return refuse(in, CancelledError("its parent was stopped"))
 	case f.idle():
 		return d.claim(f)
 	case in.Mode == Reject:
-		return refuse(in, "another run of this instance is open")
+		return refuse(in, busy("another run of this instance is open"))
 	case d.Policy.Queue > 0 && len(f.Queue) >= d.Policy.Queue:
-		return refuse(in, "too many inputs wait for their turn in this instance")
+		return refuse(in, busy("too many inputs wait for their turn in this instance"))
+	case in.Mode == Interrupt && f.Suspended() && !f.Open.Wait.Cancelling:
+		return d.claim(f, queued) // in one message: no run is ever suspended whose wait is over
 	}
-	return Command{Append: []Item{{Kind: protocol.EventQueued, Run: in.Run, Data: Queued{Input: *in}}}}
+	return Command{Append: []Item{queued}}
 }
 
-func refuse(in *Input, why string) Command {
-	e := protocol.NewError(protocol.CodeUnavailable, why)
-	return Command{Append: []Item{{Kind: protocol.EventRefused, Run: in.Run, Data: Refused{Hash: in.Hash, Error: e}}}}
-}
-
-// stirred goes on with a suspended run whose wait is over since something was recorded; otherwise the task is done.
-func (d *Driver) stirred(f *Fold) Command {
-	if f.Suspended() && f.Satisfied(f.Open.Wait) {
-		return d.claim(f)
+// attach sees to it that everybody whom the task names hears of the end of have.
+func attach(in, have *Input) Command {
+	for _, inbox := range in.Inboxes {
+		if !slices.Contains(have.Inboxes, inbox) {
+			return Command{Append: []Item{{Kind: protocol.EventAttached, Run: have.Run, Data: Attached{Inbox: inbox}}}}
+		}
 	}
 	return Command{Ack: true}
+}
+
+// answer tells those whom the task itself names what became of the run.
+func (d *Driver) answer(k Known) Command {
+	if in := d.Task.Input; d.answered || len(in.Inboxes) == 0 && in.Parent == nil {
+		return Command{Ack: true}
+	}
+	return Command{Answer: &k}
+}
+
+func busy(why string) *protocol.Error { return protocol.NewError(protocol.CodeUnavailable, why) }
+
+func refuse(in *Input, e *protocol.Error) Command {
+	return Command{Append: []Item{{Kind: protocol.EventRefused, Run: in.Run, Data: Refused{Hash: in.Hash, Error: e}}}}
 }
 
 // wake is a task that tells the instance something.
@@ -295,7 +323,7 @@ func (d *Driver) wake(f *Fold) Command {
 	switch t := d.Task; {
 	case t.Signal != nil:
 		if slices.Contains(f.Seen, t.Signal.Seq) {
-			return d.stirred(f)
+			return Command{Ack: true}
 		}
 		note = f.hear(*t.Signal)
 	case t.Timer != nil:
@@ -303,7 +331,7 @@ func (d *Driver) wake(f *Fold) Command {
 			return Command{GiveBack: true, Delay: staleDelay}
 		}
 		if !f.awaits(*t.Timer) {
-			return d.stirred(f)
+			return Command{Ack: true}
 		}
 		note = Noted{Timer: t.Timer}
 	case t.Child != nil:
@@ -311,7 +339,7 @@ func (d *Driver) wake(f *Fold) Command {
 			return Command{GiveBack: true, Delay: staleDelay}
 		}
 		if f.Open == nil || f.Open.Children[t.Child.Run] == nil || f.Open.Children[t.Child.Run].Done {
-			return d.stirred(f)
+			return Command{Ack: true}
 		}
 		note = Noted{Child: t.Child}
 	}
@@ -369,7 +397,7 @@ func (f *Fold) wouldSatisfy(n Noted) bool {
 	case n.Signal != nil && n.Signal.Type == SignalCancel:
 		return !w.Cancelling && o.Cancel == nil
 	case w.Paused:
-		return n.Signal != nil && n.Signal.Type == SignalResume
+		return n.Signal != nil && n.Signal.Type == SignalResume && n.Signal.Seq > o.Toggled
 	case n.Signal != nil:
 		return slices.Contains(w.Signals, n.Signal.Type)
 	case n.Timer != nil:

@@ -2,6 +2,7 @@ package embed_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -188,7 +189,7 @@ func TestGuestReadsBuckets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := blobs.GetString(ctx, "echo/i1/abc"); err != nil || got != "a blob" {
+	if got, err := blobs.GetString(ctx, fmt.Sprintf("echo/i1/%x", sha256.Sum256([]byte("a blob")))); err != nil || got != "a blob" {
 		t.Errorf("blob: got %q, %v", got, err)
 	}
 	if list, err := blobs.List(ctx); err != nil || len(list) != 1 {

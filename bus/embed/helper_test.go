@@ -12,6 +12,7 @@ import (
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/embed"
 	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
+	"github.com/skelegent/skelegent-go/bus/runlog"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
@@ -103,11 +104,11 @@ func topology(t testing.TB, s *embed.Server) jetstream.JetStream {
 	if _, err := kv.PutString(ctx, "global.colour", "blue"); err != nil {
 		t.Fatal(err)
 	}
-	blobs, err := j.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: "SKG_BLOBS"})
-	if err != nil {
+	blobs := runlog.NewBlobs(j, wire.Names{}) // not the client library's, whose Put can leave a goroutine behind
+	if err := blobs.Ensure(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := blobs.PutString(ctx, "echo/i1/abc", "a blob"); err != nil {
+	if _, err := blobs.Put(ctx, "echo", "i1", []byte("a blob")); err != nil {
 		t.Fatal(err)
 	}
 	return j

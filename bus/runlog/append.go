@@ -19,6 +19,9 @@ func (l *Log) Append(ctx context.Context, msg *nats.Msg, id string, expect uint6
 	return l.append(ctx, msg, id, expect)
 }
 
+// underWay is how long a write takes to reach the replicas, or a little more.
+const underWay = 5 * time.Millisecond
+
 func (s *stream) append(ctx context.Context, msg *nats.Msg, id string, expect uint64) (uint64, error) {
 	doubtful := false
 	patience := time.Now().Add(s.try)
@@ -30,8 +33,13 @@ func (s *stream) append(ctx context.Context, msg *nats.Msg, id string, expect ui
 		switch {
 		case err == nil:
 			return ack.Sequence, nil
-		case isConflict(err):
+		case hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence):
 			return s.ownBehind(ctx, msg.Subject, id, expect, err)
+		case hasCode(err, jetstream.JSErrCodeStreamWrongLastSequenceConstant):
+			// On replicas: another write of the subject is under way. It may fail yet, and could not be read now.
+			if time.Now().After(patience) || !sleep(ctx, underWay) {
+				return s.ownBehind(ctx, msg.Subject, id, expect, err)
+			}
 		case ctx.Err() != nil:
 			return 0, s.wrap(protocol.CodeTimeout, msg.Subject, ErrUnknown, err)
 		case isTimeout(err):
@@ -67,8 +75,6 @@ func (s *stream) ownBehind(ctx context.Context, subject, id string, expect uint6
 	}
 	return seq, nil
 }
-
-func isConflict(err error) bool { return hasCode(err, 10071) }
 
 func isFull(err error) bool { return hasCode(err, 10077) || hasCode(err, 10023) || hasCode(err, 10047) }
 

@@ -142,7 +142,7 @@ func (b *Blobs) meta(ctx context.Context, subject string) (*jetstream.ObjectInfo
 	}
 	var info jetstream.ObjectInfo
 	if json.Unmarshal(r.Data, &info) != nil || info.Deleted {
-		return nil, r.Seq, nil
+		return nil, r.Seq, nil //nolint:nilerr // what cannot be read is no description
 	}
 	return &info, r.Seq, nil
 }

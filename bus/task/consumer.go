@@ -10,6 +10,9 @@ import (
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
+// inputs, with the operator behind it, is the name of a consumer of inputs.
+const inputs = "in_"
+
 // Defaults of ConsumerConfig.
 const (
 	DefaultAckWait       = 30 * time.Second
@@ -27,7 +30,7 @@ type ConsumerConfig struct {
 // Inputs returns the consumer of an operator's inputs, which it creates or changes as needed. It delivers a task until
 // that is acknowledged, however often. A cluster without a leader it waits for until ctx ends.
 func (t *Tasks) Inputs(ctx context.Context, operator string, cfg ConsumerConfig) (jetstream.Consumer, error) {
-	return t.consumer(ctx, "in_"+operator, operator, t.conn.Names().Task(operator), cfg)
+	return t.consumer(ctx, inputs+operator, operator, t.conn.Names().Task(operator), cfg)
 }
 
 // Wakes is Inputs for what wakes the operator's instances: of its own, so that they never wait behind inputs.

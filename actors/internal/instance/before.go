@@ -150,5 +150,5 @@ func (h *Host) tokenOf(msg *jetstream.RawStreamMsg) string {
 	if id := msg.Header.Get(wire.HeaderRunID); id != "" {
 		return wire.Escape(id)
 	}
-	return wire.Escape(string(h.derivedRun(run.TaskID{Seq: msg.Sequence, Time: msg.Time.UnixNano()})))
+	return wire.Escape(string(h.derivedRun(msg.Header, run.TaskID{Seq: msg.Sequence, Time: msg.Time.UnixNano()})))
 }

@@ -24,6 +24,9 @@ func (r *recorder) Call(ctx context.Context, e run.Entry, in protocol.OperatorIn
 		return have, err
 	}
 	if !begun {
+		if err := r.hosted(ctx, e.Child.Operator); err != nil {
+			return e, err
+		}
 		start := e
 		start.Begun = true
 		if err := r.Record(ctx, start); err != nil {
@@ -73,6 +76,23 @@ func (r *recorder) Call(ctx context.Context, e run.Entry, in protocol.OperatorIn
 	}
 	have, _, err = r.Lookup(ctx, e.Path)
 	return have, err
+}
+
+// hosted refuses a child whose operator nobody ever hosted: the run would wait for ever.
+func (r *recorder) hosted(ctx context.Context, operator protocol.OperatorID) error {
+	h := r.worker.host
+	if _, ok := h.seen.Load(operator); ok {
+		return nil
+	}
+	ok, err := h.tasks.Hosted(ctx, string(operator))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return protocol.ErrOperatorNotFound(operator)
+	}
+	h.seen.Store(operator, struct{}{})
+	return nil
 }
 
 func await(ctx context.Context, replies chan *nats.Msg) *nats.Msg {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/zap"
 
@@ -86,7 +87,7 @@ func (h *Host) readInput(ctx context.Context, msg jetstream.Msg, meta *jetstream
 		in.Inboxes = append(in.Inboxes, inbox)
 	}
 	if in.Run == "" {
-		in.Run = h.derivedRun(id)
+		in.Run = h.derivedRun(headers, id)
 	}
 	out := incoming{task: run.Task{Input: in}, instance: string(in.Run)}
 	if body.Session != nil {
@@ -111,9 +112,13 @@ func (h *Host) readInput(ctx context.Context, msg jetstream.Msg, meta *jetstream
 	return out, nil
 }
 
-// derivedRun is the run id of a task that brings none: the same at every delivery.
-func (h *Host) derivedRun(id run.TaskID) protocol.RunID {
+// derivedRun is the run id of a task that brings none: the same at every delivery. What a schedule made is known by the
+// sequence that it had there, for a server that was killed may take it over from there twice.
+func (h *Host) derivedRun(headers nats.Header, id run.TaskID) protocol.RunID {
 	seed := fmt.Sprintf("%d/%d/%d", h.stream, id.Seq, id.Time)
+	if seq, ok := task.Source(headers); ok {
+		seed = fmt.Sprintf("%d/source/%d", h.stream, seq)
+	}
 	return protocol.RunID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(seed)).String())
 }
 

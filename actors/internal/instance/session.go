@@ -201,6 +201,11 @@ func (h *Host) defect(err error) error {
 func (h *Host) decode(ctx context.Context, token string, records []runlog.Record) ([]run.Record, error) {
 	out := make([]run.Record, len(records))
 	for i, r := range records {
+		if r.Kind == "" { // no node wrote this: where permissions are loose, anyone's acknowledgement may end up here
+			h.log.Warn("record of a run log that no node wrote", zap.Uint64("seq", r.Seq), zap.Int("size", len(r.Data)))
+			out[i] = run.Record{Seq: r.Seq}
+			continue
+		}
 		e, err := protocol.DecodeEvent(r.Data)
 		if err != nil {
 			return nil, h.defect(fmt.Errorf("record %d: %w", r.Seq, err))

@@ -42,6 +42,9 @@ func (h *Host) trySettle(ctx context.Context, s *session, c *run.Commit) error {
 			return err
 		}
 	}
+	if err := h.stopChildren(ctx, c.Stop); err != nil {
+		return err
+	}
 	if c.Wait != nil {
 		return h.settleWait(ctx, s, c)
 	}
@@ -80,7 +83,7 @@ func handedOn(c *run.Commit) []protocol.EffectRequest {
 	return c.Requests
 }
 
-// settleWait sets the timers of a suspended run and stops the children of one that was told to stop.
+// settleWait sets the timers of a suspended run.
 func (h *Host) settleWait(ctx context.Context, s *session, c *run.Commit) error {
 	for _, d := range c.Wait.Timers {
 		body, err := protocol.Marshal(run.Timer{Run: c.Run, Path: d.Path, After: c.Seq})
@@ -92,14 +95,17 @@ func (h *Host) settleWait(ctx context.Context, s *session, c *run.Commit) error 
 			return err
 		}
 	}
+	return nil
+}
+
+// stopChildren tells the children that a run leaves behind to stop.
+func (h *Host) stopChildren(ctx context.Context, children []run.Child) error {
 	dispatcher := bus.NewDispatcher(h.conn)
-	for _, child := range c.Stop {
+	for _, child := range children {
 		target := protocol.WorkflowID(string(child.Operator) + "/" + child.Instance)
-		data, err := protocol.Marshal("its parent was cancelled")
-		if err != nil {
-			return err
-		}
-		if err := dispatcher.Signal(bus.ToRun(ctx, child.Run), target, protocol.SignalPayload{SignalType: run.SignalCancel, Data: data}); err != nil {
+		if err := dispatcher.Signal(bus.ToRun(ctx, child.Run), target, protocol.SignalPayload{
+			SignalType: run.SignalCancel, Data: json.RawMessage(`"the run that waited for it has ended"`),
+		}); err != nil {
 			return err
 		}
 	}
