@@ -256,7 +256,7 @@ func (n *Node) startOperator(ctx context.Context, r registration) error {
 	i, err := instance.Start(ctx, n.sys, instance.Config{
 		Conn: n.conn, ID: r.id, Operator: r.op, Node: n.cfg.ID, Durable: r.opts.durable, WhenBusy: r.opts.whenBusy,
 		Concurrency: r.opts.concurrency, Attempts: r.opts.attempts, MaxDuration: r.opts.maxDuration, AckWait: n.cfg.TaskWait,
-		Version: r.opts.version, Sink: h.Sink, Count: h.Count, Logger: n.log,
+		Version: r.opts.version, Retention: r.opts.retention, Sink: h.Sink, Count: h.Count, Logger: n.log,
 	})
 	if err != nil {
 		return err
@@ -287,6 +287,13 @@ func (n *Node) startJanitor() {
 	j.every(ctx, watchEvery, j.watch(n.conn))
 	if s, ok := n.cfg.State.(sweeper); ok {
 		j.every(ctx, sweepEvery, j.sweep(s))
+	}
+	for _, i := range n.instances {
+		j.every(ctx, sweepEvery, func(ctx context.Context) {
+			if closed, err := i.Close(ctx); err != nil || closed > 0 {
+				j.log.Info("idle instances put away", zap.Int("instances", closed), zap.Error(err))
+			}
+		})
 	}
 	n.janitor = j
 }

@@ -22,6 +22,7 @@ type options struct {
 	whenBusy     run.Mode
 	version      string
 	schedule     *schedule
+	retention    time.Duration
 	description  string
 	inputSchema  json.RawMessage
 	outputSchema json.RawMessage
@@ -71,6 +72,10 @@ type schedule struct {
 	cron  string
 	input protocol.OperatorInput
 }
+
+// Retention is after how long an instance that is idle is put away, with all that was said in it: 30 days otherwise, never
+// if negative. Its results cannot be asked for any more, and a session begins anew.
+func Retention(d time.Duration) Option { return func(o *options) { o.retention = d } }
 
 // Version is recorded with every run, and shown by discovery.
 func Version(v string) Option { return func(o *options) { o.version = v } }

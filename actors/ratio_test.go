@@ -66,11 +66,26 @@ func TestRatio(t *testing.T) { //nolint:paralleltest // it measures
 		name   string
 		caller *bus.Conn
 	}{{"caller in process", connect(t, s)}, {"caller over TCP", tcp}} {
-		t.Run(c.name, func(t *testing.T) { compare(t, c.caller) })
+		t.Run(c.name, func(t *testing.T) {
+			d := bus.NewDispatcher(c.caller)
+			compare(t, measured{"floor: micro request and reply", func(ctx context.Context, body []byte) error {
+				_, err := c.caller.NATS().RequestWithContext(ctx, "skg.op.floor", body)
+				return err
+			}}, measured{"dispatch to an operator", func(ctx context.Context, _ []byte) error {
+				_, err := d.Dispatch(ctx, "echo", protocol.Text("hello"))
+				return err
+			}})
+		})
 	}
 }
 
-func compare(t *testing.T, caller *bus.Conn) {
+// measured is something that can be called again and again.
+type measured struct {
+	name string
+	call func(ctx context.Context, body []byte) error
+}
+
+func compare(t *testing.T, floorCase, ourCase measured) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
@@ -78,20 +93,13 @@ func compare(t *testing.T, caller *bus.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := bus.NewDispatcher(caller)
 	cases := []struct {
 		name string
 		call func() error
 		all  []figures
 	}{
-		{name: "floor: micro request and reply", call: func() error {
-			_, err := caller.NATS().RequestWithContext(ctx, "skg.op.floor", body)
-			return err
-		}},
-		{name: "dispatch to an operator", call: func() error {
-			_, err := d.Dispatch(ctx, "echo", protocol.Text("hello"))
-			return err
-		}},
+		{name: floorCase.name, call: func() error { return floorCase.call(ctx, body) }},
+		{name: ourCase.name, call: func() error { return ourCase.call(ctx, body) }},
 	}
 	for range 5 {
 		for i := range cases {

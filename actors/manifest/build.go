@@ -86,6 +86,9 @@ func (o Operator) options() []actors.Option {
 	if o.Timeout != nil {
 		opts = append(opts, actors.MaxDuration(o.Timeout.value()))
 	}
+	if o.Retention != nil {
+		opts = append(opts, actors.Retention(o.Retention.value()))
+	}
 	if o.Model != "" {
 		opts = append(opts, actors.Metadata("model", o.Model))
 	}

@@ -55,6 +55,7 @@ type Operator struct {
 	WhenBusy    string    `yaml:"when_busy"`
 	Attempts    int       `yaml:"attempts"`
 	Version     string    `yaml:"version"`
+	Retention   *Duration `yaml:"retention"` // of idle instances; 30 days if not given
 	Schedule    *Schedule `yaml:"schedule"`
 	Tool        string    `yaml:"tool"`    // of kind tool: a built-in one
 	Command     []string  `yaml:"command"` // of kind exec

@@ -11,12 +11,20 @@ import (
 // does not keep what that takes.
 func (f *Fold) Snapshot() Item { return f.snapshot(protocol.EventSnapshot) }
 
-// Close is the snapshot of an instance that is put away. It must be idle.
-func (f *Fold) Close() Item { return f.snapshot(protocol.EventClosed) }
+// Close is the record of an instance that is put away: what must go on, should anybody come back, and nothing that was said.
+// It must be idle.
+func (f *Fold) Close() Item {
+	c := New(f.Operator, f.Instance)
+	c.M, c.Turns, c.Cost, c.Known = f.M, f.Turns, f.Cost, f.Known
+	return c.snapshot(protocol.EventClosed)
+}
 
 func (f *Fold) snapshot(kind protocol.EventKind) Item {
 	s := *f
 	s.Last = nil
+	if kind == protocol.EventClosed {
+		s.Known = nil
+	}
 	id := protocol.RunID(f.Instance)
 	if len(f.Known) > 0 {
 		id = f.Known[len(f.Known)-1].Run

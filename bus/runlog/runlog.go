@@ -36,11 +36,14 @@ var (
 )
 
 // Log is the log stream.
-type Log struct{ stream }
+type Log struct {
+	stream
+	names wire.Names
+}
 
 // New returns the log of names. It asks the server nothing.
 func New(js jetstream.JetStream, names wire.Names) *Log {
-	return &Log{newStream(js, names.Stream(wire.StreamLog), "log")}
+	return &Log{stream: newStream(js, names.Stream(wire.StreamLog), "log"), names: names}
 }
 
 // Record is a message of the log.
@@ -101,6 +104,15 @@ func (l *Log) Purge(ctx context.Context, subject string, keep uint64) error {
 		return err
 	}
 	return l.purge(ctx, subject, keep)
+}
+
+// PurgeSignals removes the signals of an instance.
+func (l *Log) PurgeSignals(ctx context.Context, operator, token string) error {
+	subject := strings.TrimSuffix(l.names.All("signal"), ">") + operator + "." + token
+	if err := l.checkLiteral(subject); err != nil {
+		return err
+	}
+	return l.purge(ctx, subject+".*", 0)
 }
 
 // checkLiteral sees to it that what is meant is one subject: none at all would be the whole stream.

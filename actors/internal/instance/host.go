@@ -42,6 +42,8 @@ type Config struct {
 	AckWait time.Duration
 	// Idle is how long the fold of an instance is kept that nothing comes for; a minute if 0.
 	Idle time.Duration
+	// Retention is after how long an idle instance is put away; 30 days if 0, never if negative.
+	Retention time.Duration
 	// Version is recorded with every run.
 	Version string
 	// Sink makes where the events of a run go that its log does not keep.
@@ -69,6 +71,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.AckWait <= 0 {
 		c.AckWait = 30 * time.Second
+	}
+	if c.Retention == 0 {
+		c.Retention = 30 * 24 * time.Hour
 	}
 	if c.Idle <= 0 {
 		c.Idle = time.Minute

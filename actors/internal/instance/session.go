@@ -280,7 +280,7 @@ func (s *session) commit(ctx context.Context, d *run.Driver, next func(*run.Fold
 		if cmd.Append == nil {
 			return cmd, nil
 		}
-		id, err := s.append(ctx, cmd.Append)
+		id, err := s.append(ctx, cmd.Append, 0)
 		switch {
 		case err == nil:
 			d.Appended(cmd.Append, id)
@@ -298,8 +298,8 @@ func (s *session) commit(ctx context.Context, d *run.Driver, next func(*run.Fold
 	}
 }
 
-// append writes one message under the fence and folds it. The caller has the turn.
-func (s *session) append(ctx context.Context, items []run.Item) (id string, err error) {
+// append writes one message under the fence, to stay for a while or (0) for ever, and folds it. The caller has the turn.
+func (s *session) append(ctx context.Context, items []run.Item, ttl time.Duration) (id string, err error) {
 	var fence uint64
 	var tail []uint64
 	s.view(func(f *run.Fold) { fence, tail = f.Seq, f.Tail })
@@ -323,6 +323,9 @@ func (s *session) append(ctx context.Context, items []run.Item) (id string, err 
 	msg := &nats.Msg{Subject: s.subject, Data: body, Header: nats.Header{
 		wire.HeaderKind: {string(e.Kind)}, wire.HeaderRunID: {string(e.Run)},
 	}}
+	if ttl > 0 {
+		msg.Header.Set("Nats-TTL", ttl.String())
+	}
 	if len(tail) > 0 {
 		msg.Header[wire.HeaderPrevious] = []string{runlog.EncodePrevious(tail)}
 	}

@@ -1,0 +1,96 @@
+package actors_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/zap"
+
+	"github.com/skelegent/skelegent-go/actors"
+	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/bus/embed"
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// TestDurableRatio prints what a durable dispatch costs beside the least that a task on a bus can cost: store a task, pull
+// it, store a result, answer, acknowledge.
+func TestDurableRatio(t *testing.T) { //nolint:paralleltest // it measures
+	if *ratio == 0 {
+		t.Skip("run by make bench")
+	}
+	for _, sync := range []bool{false, true} { //nolint:paralleltest // it measures
+		t.Run(fmt.Sprintf("sync always %v", sync), func(t *testing.T) {
+			s, err := embed.Start(embed.Config{Dir: t.TempDir(), Listen: embed.ListenNone, NoSync: !sync})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Stop(context.Background()) })
+			durableRatio(t, connect(t, s), connect(t, s))
+		})
+	}
+}
+
+func durableRatio(t *testing.T, worker, caller *bus.Conn) {
+	t.Helper()
+	n := node(t, worker, actors.Config{Logger: zap.NewNop(), WithoutEffects: true})
+	if err := n.Register("echo", echo, actors.Durable(), actors.Concurrency(256)); err != nil {
+		t.Fatal(err)
+	}
+	start(t, n)
+	floor := taskFloor(t, worker, caller)
+	d := bus.NewDispatcher(caller)
+	compare(t, measured{"floor: task, pull, result, reply", floor}, measured{"dispatch to a durable operator", func(ctx context.Context, _ []byte) error {
+		_, err := d.Dispatch(ctx, "echo", protocol.Text("hello"))
+		return err
+	}})
+}
+
+// taskFloor returns a call that stores a task and waits for the reply of a worker that does as little as can be done.
+func taskFloor(t *testing.T, worker, caller *bus.Conn) func(context.Context, []byte) error {
+	t.Helper()
+	ctx := t.Context()
+	js := worker.JetStream()
+	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "FLOOR_TASKS", Subjects: []string{"floor.task"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "FLOOR_LOG", Subjects: []string{"floor.log.>"}}); err != nil {
+		t.Fatal(err)
+	}
+	consumer, err := js.CreateConsumer(ctx, "FLOOR_TASKS", jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 256})
+	if err != nil {
+		t.Fatal(err)
+	}
+	consume, err := consumer.Consume(func(m jetstream.Msg) {
+		go func() {
+			inbox := m.Headers().Get("Reply")
+			if _, err := js.Publish(ctx, "floor.log."+inbox, m.Data()); err != nil {
+				return
+			}
+			_ = worker.NATS().Publish(inbox, m.Data())
+			_ = m.Ack()
+		}()
+	}, jetstream.PullMaxMessages(256))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(consume.Stop)
+	return func(ctx context.Context, body []byte) error {
+		inbox := caller.NATS().NewInbox()
+		sub, err := caller.NATS().SubscribeSync(inbox)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = sub.Unsubscribe() }()
+		if _, err := caller.JetStream().PublishMsg(ctx, &nats.Msg{Subject: "floor.task", Data: body, Header: nats.Header{"Reply": {inbox}}}); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		_, err = sub.NextMsgWithContext(ctx)
+		return err
+	}
+}
