@@ -41,6 +41,9 @@ type Config struct {
 	// NoStream asks the provider for whole answers also where somebody observes the run, so that there are no progress
 	// events.
 	NoStream bool
+	// ApprovalTime is how long a durable run waits for a person to decide on calls that need it; 0 is for ever. Calls on which
+	// nobody decided are not made, and the model is told.
+	ApprovalTime time.Duration
 	// Retry says when a failed model call is made again.
 	Retry Retry
 
@@ -81,6 +84,9 @@ func (c Config) validate() error {
 	}
 	if err := c.Limits.validate("limits"); err != nil {
 		return err
+	}
+	if c.ApprovalTime < 0 {
+		return errors.New("approval time must not be negative")
 	}
 	if c.Ceiling != nil {
 		return c.Ceiling.validate("ceiling")
@@ -142,6 +148,9 @@ func SingleShot(cfg Config) (*Agent, error) {
 func (c Config) refuse(err error) error {
 	return protocol.NewError(protocol.CodeInvalidInput, fmt.Sprintf("agent %q: %v", c.Name, err)).Because(err)
 }
+
+// Describe returns what the agent asks by default, for the record of its runs.
+func (a *Agent) Describe() (model, systemPrompt string) { return a.cfg.Model, a.cfg.System }
 
 // priced reports whether the provider knows, or may know, what calls of model cost.
 func (a *Agent) priced(model string) bool {

@@ -14,10 +14,25 @@
 // a call whose cost turns out unknown is the last one.
 //
 // Tools run one after the other, in the order of the calls. If any call of an answer needs approval, none of that answer
-// is made. A model sees and can call the same tools. Whatever a tool does wrong is told to the model.
+// is made before. A model sees and can call the same tools. Whatever a tool does wrong is told to the model.
 //
 // Failed model calls are tried again here and nowhere else; see Retry. Once a model call was answered, what was paid and
 // declared is not thrown away: the run ends with an output whatever happens, unless the caller's context has ended.
+//
+// # Durable runs
+//
+// Where the context has a step.Recorder, the run has a log, survives crashes, and can wait for days. What is recorded is each
+// model call that was answered, each tool call, and each decision on calls that need approval. A run that goes on, on any
+// node, makes none of these again: at most the one model call is paid twice whose answer was not recorded. A tool call that
+// is not repeatable is made once at most; if it is not known what it came to, the model is told so. Then also:
+//
+//   - what was said to the run while it ran is heard before the next model call (the signal steer, inputs that steer);
+//   - the earlier turns of the session come before the input's context;
+//   - calls that need approval suspend the run; those that a person refused are results that say so;
+//   - time is counted from the run's first start on any node, without that in which it was suspended; it ends model and
+//     tool calls that are under way;
+//   - operators as tools are children of the run;
+//   - observers find model calls and tool results in the log, not among the live events.
 //
 // # Exit reasons
 //
@@ -27,7 +42,7 @@
 //	circuit_breaker     too many failures in a row, of the model or of tools
 //	error               the model failed in a way that does not pass, after the first turn
 //	safety_stop         a content filter stopped the model
-//	awaiting_approval   one tool_approval_required effect per call that waits
+//	awaiting_approval   one tool_approval_required effect per call that waits; not in a durable run
 //	handed_off          a tool declared a handoff
 //	interceptor_halt    a guard around the provider or a tool returned protocol.ErrEngineHalted
 //
@@ -37,6 +52,6 @@
 //
 // # What it is not
 //
-// It remembers nothing between inputs: what came before is in the input's context. It survives no crash by itself. It
-// performs no effects, and publishes none of what belongs to the node (invocation started, completed, failed).
+// It remembers nothing between inputs: what came before is in the input's context, or in the log. It performs no effects, and
+// publishes none of what belongs to the node (invocation started, completed, failed).
 package agent

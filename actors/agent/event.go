@@ -51,6 +51,14 @@ type (
 	}
 )
 
+func assembled(c protocol.ToolCall) toolCallAssembled {
+	return toolCallAssembled{CallID: c.ID, Capability: c.Name, Input: c.Input}
+}
+
+func received(c protocol.ToolCall, text string, isError bool) toolResultReceived {
+	return toolResultReceived{CallID: c.ID, Capability: c.Name, Output: text, IsError: isError}
+}
+
 // attempt makes one model call and tells of it. Where a call is made again, inference_started follows without an
 // inference_completed: what was streamed since the last one is void.
 func (r *run) attempt(ctx context.Context, req protocol.InferRequest) (protocol.InferResponse, error) {
@@ -64,11 +72,19 @@ func (r *run) attempt(ctx context.Context, req protocol.InferRequest) (protocol.
 		}
 	}
 	resp, err := r.cfg.Provider.Infer(ctx, req, sink)
-	if err != nil {
-		return resp, err
+	if err == nil && !r.durable {
+		r.events.Emit(protocol.EventInferenceCompleted, inferenceCompleted{
+			Model: resp.Model, Usage: resp.Usage, Cost: resp.Cost, StopReason: resp.StopReason, ToolCalls: len(resp.ToolCalls),
+		})
 	}
-	r.events.Emit(protocol.EventInferenceCompleted, inferenceCompleted{
-		Model: resp.Model, Usage: resp.Usage, Cost: resp.Cost, StopReason: resp.StopReason, ToolCalls: len(resp.ToolCalls),
-	})
-	return resp, nil
+	return resp, err
+}
+
+// encoded is the JSON of what always has one.
+func encoded(v any) json.RawMessage {
+	raw, err := protocol.Marshal(v)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return raw
 }

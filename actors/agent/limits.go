@@ -135,8 +135,8 @@ func ended(ctx context.Context) *stop {
 }
 
 // mustStop returns how the run stops before another turn or tool call, nil if it need not. The order of the checks is the
-// specification's.
-func (r *run) mustStop(ctx context.Context, turn bool) *stop {
+// specification's. Time does not stop a durable run before what its log already knows.
+func (r *run) mustStop(ctx context.Context, turn, known bool) *stop {
 	end := ended(ctx)
 	if end != nil && end.err != nil { // nobody waits for an output
 		return end
@@ -144,27 +144,72 @@ func (r *run) mustStop(ctx context.Context, turn bool) *stop {
 	switch {
 	case turn && r.conv.metrics.Turns >= r.bounds.turns:
 		return exit(protocol.ExitMaxTurns)
-	case r.spent():
+	case r.spent(known):
 		return exit(protocol.ExitBudgetExhausted)
-	case r.bounds.duration != nil && r.elapsed() > *r.bounds.duration:
+	case !known && r.late():
 		return exit(protocol.ExitTimeout)
 	}
 	return end
 }
 
+// late reports whether the time is over. In a durable run nothing else watches it between steps.
+func (r *run) late() bool {
+	if r.bounds.duration == nil {
+		return false
+	}
+	elapsed := r.elapsed()
+	return elapsed > *r.bounds.duration || r.durable && elapsed == *r.bounds.duration
+}
+
+// timed bounds what a step of a durable run does by the time that is left. A step that the log knows in part is replayed
+// also where none is.
+func (r *run) timed(ctx context.Context, known bool) (context.Context, context.CancelFunc) {
+	if r.bounds.duration == nil || known && r.late() {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, *r.bounds.duration-r.elapsed(), errMaxDuration)
+}
+
+// outOfTime returns how a durable run stops whose step was interrupted.
+func (r *run) outOfTime(ctx context.Context) *stop {
+	if end := r.mustStop(ctx, true, false); end != nil {
+		return end
+	}
+	return exit(protocol.ExitTimeout)
+}
+
 // spent reports whether no more money or tool calls are left. Money whose amount is not known is too much for any limit.
-func (r *run) spent() bool {
+// The budget of a durable run is what is left now, so it does not count for what the log knows.
+func (r *run) spent(known bool) bool {
 	m := &r.conv.metrics
 	if r.bounds.calls != nil && m.ToolCalls >= *r.bounds.calls {
 		return true
 	}
-	return r.bounds.cost != nil && (m.UnpricedCalls > 0 || m.Cost.GreaterThan(*r.bounds.cost))
+	if r.bounds.cost != nil && (m.UnpricedCalls > 0 || m.Cost.GreaterThan(*r.bounds.cost)) {
+		return true
+	}
+	return !known && r.budget() != nil && (m.UnpricedCalls > 0 || r.overBudget())
+}
+
+// overBudget reports whether the budget of a durable run is used up. As with every limit, a run that spent exactly as much
+// may go on, where it is known that it did: what is left is never less than nothing.
+func (r *run) overBudget() bool {
+	left, spent := r.budget(), r.conv.metrics.Cost
+	if r.allowance == nil && (left.IsPositive() || spent.IsZero()) {
+		r.allowance = &protocol.Decimal{Decimal: spent.Add(left.Decimal)}
+	}
+	return !left.IsPositive() && (r.allowance == nil || !spent.Equal(r.allowance.Decimal))
 }
 
 // left returns the money that tools may spend, nil if there is no limit.
 func (r *run) left() *protocol.Decimal {
+	left := r.budget()
 	if r.bounds.cost == nil {
-		return nil
+		return left
 	}
-	return &protocol.Decimal{Decimal: decimal.Max(decimal.Zero, r.bounds.cost.Sub(r.conv.metrics.Cost.Decimal))}
+	own := decimal.Max(decimal.Zero, r.bounds.cost.Sub(r.conv.metrics.Cost.Decimal))
+	if left != nil && left.LessThan(own) {
+		return left
+	}
+	return &protocol.Decimal{Decimal: own}
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -23,7 +24,7 @@ var ExitTruncated = protocol.CustomExit("truncated")
 //
 // Limits, failures after the first answered model call, and refusals give an output with the exit reason. The error is a
 // *protocol.Error: invalid_input before anything was done, the provider's before anything was paid, and timeout or
-// cancelled when ctx ends.
+// cancelled when ctx ends. In a durable run it may be one by which the run unwinds; see step.Unwinding.
 func (a *Agent) Execute(ctx context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
 	r, err := a.begin(ctx, in)
 	if err != nil {
@@ -34,7 +35,7 @@ func (a *Agent) Execute(ctx context.Context, in protocol.OperatorInput) (protoco
 		named.Operator, named.Events = protocol.OperatorID(a.cfg.Name), r.events
 		ctx = protocol.WithInvocation(ctx, &named)
 	}
-	if r.bounds.duration != nil {
+	if r.bounds.duration != nil && !r.durable {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, *r.bounds.duration, errMaxDuration)
 		defer cancel()
@@ -54,12 +55,17 @@ type run struct {
 	events protocol.EventSink
 	stream bool
 	log    *zap.Logger
+	// durable says that the run has a log; see durable.go.
+	durable bool
 
 	session *protocol.SessionID
 	model   string
 	tools   *tool.Registry
 	schemas []protocol.ToolSchema
 	bounds  bounds
+	// budget is what is left of that of a durable run, nil for no limit; allowance what it was for this run, once known.
+	budget    func() *protocol.Decimal
+	allowance *protocol.Decimal
 
 	conv     Context
 	start    time.Time
@@ -75,7 +81,7 @@ func (a *Agent) begin(ctx context.Context, in protocol.OperatorInput) (*run, err
 	r := &run{
 		cfg: &a.cfg, single: a.single, inv: inv, session: in.Session, model: a.cfg.Model, tools: a.tools,
 		conv: Context{system: a.cfg.System}, start: a.cfg.Now(), rejected: map[string]uint32{},
-		bounds: a.bounds(in.Config, inv.Budget),
+		budget: func() *protocol.Decimal { return nil }, bounds: a.bounds(in.Config, inv.Budget),
 		log: a.log.With(zap.String("operator", cmp.Or(string(inv.Operator), a.cfg.Name)),
 			zap.String("run_id", string(inv.Run))),
 	}
@@ -92,7 +98,12 @@ func (a *Agent) begin(ctx context.Context, in protocol.OperatorInput) (*run, err
 			r.conv.system = addTo(a.cfg.System, *c.SystemAddendum)
 		}
 	}
-	if r.bounds.cost != nil && !a.priced(r.model) {
+	if info, durable := step.InfoFrom(ctx); durable {
+		r.durable, r.start = true, info.Since
+		r.budget, r.bounds = info.Left, a.bounds(in.Config, nil)
+		r.conv.Append(history(info.History)...)
+	}
+	if (r.bounds.cost != nil || r.budget() != nil) && !a.priced(r.model) {
 		return nil, noPrice(r.model)
 	}
 	r.schemas = r.tools.Schemas()
@@ -112,10 +123,15 @@ func (r *run) elapsed() time.Duration { return r.cfg.Now().Sub(r.start) }
 
 func (r *run) loop(ctx context.Context) *stop {
 	for {
-		if end := r.mustStop(ctx, true); end != nil {
+		at := step.Next(ctx)
+		known, err := at.Known(ctx)
+		if err != nil {
+			return r.broken(ctx, err)
+		}
+		if end := r.mustStop(ctx, true, known); end != nil {
 			return end
 		}
-		resp, end := r.infer(ctx)
+		resp, end := r.ask(ctx, at)
 		if end != nil {
 			return end
 		}

@@ -11,6 +11,7 @@ import (
 // Bounds of what a fold keeps of the past.
 const (
 	maxKnown   = 256       // runs that have ended
+	maxClosed  = 32        // of them, in an instance that is put away
 	maxSeen    = 1024      // signals
 	maxEarly   = 256       // signals for runs that have not begun
 	maxHistory = 200       // turns

@@ -12,19 +12,17 @@ import (
 func (f *Fold) Snapshot() Item { return f.snapshot(protocol.EventSnapshot) }
 
 // Close is the record of an instance that is put away: what must go on, should anybody come back, and nothing that was said.
-// It must be idle.
+// It must be idle, and its carrier acknowledged, for nobody settles the last commit any more. The last runs stay known: a task
+// of theirs may still come, and must not run again.
 func (f *Fold) Close() Item {
 	c := New(f.Operator, f.Instance)
-	c.M, c.Turns, c.Cost, c.Known = f.M, f.Turns, f.Cost, f.Known
+	c.M, c.Turns, c.Cost, c.Known = f.M, f.Turns, f.Cost, f.Known[max(0, len(f.Known)-maxClosed):]
 	return c.snapshot(protocol.EventClosed)
 }
 
 func (f *Fold) snapshot(kind protocol.EventKind) Item {
 	s := *f
 	s.Last = nil
-	if kind == protocol.EventClosed {
-		s.Known = nil
-	}
 	id := protocol.RunID(f.Instance)
 	if len(f.Known) > 0 {
 		id = f.Known[len(f.Known)-1].Run

@@ -85,7 +85,7 @@ func seqs(signals []run.Signal) []uint64 {
 // refuse records answers that decide nothing, within the step.
 func (a At) refuse(ctx context.Context, e run.Entry) error {
 	for n := 1; ; n++ {
-		within := At{in: a.in, path: a.path + "." + strconv.Itoa(n)}
+		within := a.in.at(a.path + "." + strconv.Itoa(n))
 		_, found, err := within.lookup(ctx, run.StepAwait, approval)
 		if err != nil {
 			return err

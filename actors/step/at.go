@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 
 	"github.com/shopspring/decimal"
 
@@ -16,6 +17,7 @@ import (
 type At struct {
 	in   *scope
 	path string
+	done *run.Entry // what it came to, once that was read
 }
 
 // Next takes the place of the next step in the scope of ctx.
@@ -24,8 +26,10 @@ func Next(ctx context.Context) At {
 	if s == nil {
 		return At{}
 	}
-	return At{in: s, path: s.next()}
+	return s.at(s.next())
 }
+
+func (s *scope) at(path string) At { return At{in: s, path: path, done: &run.Entry{}} }
 
 // Durable reports whether the step is of a durable run.
 func (a At) Durable() bool { return a.in != nil }
@@ -47,12 +51,10 @@ func (a At) Known(ctx context.Context) (bool, error) {
 	if a.in == nil {
 		return false, nil
 	}
-	for _, path := range []string{a.path, a.path + ".1"} {
-		if _, found, err := a.in.rec.Lookup(ctx, path); found || err != nil {
-			return found, a.in.leave(err)
-		}
+	if _, found, err := a.read(ctx); found || err != nil {
+		return found, err
 	}
-	return false, nil
+	return a.in.has(ctx, a.path+".1")
 }
 
 // Spec says what a step is.
@@ -76,11 +78,17 @@ func (a At) Run(ctx context.Context, s Spec, fn func(context.Context) (run.Entry
 		return fn(ctx)
 	}
 	e, found, err := a.lookup(ctx, s.Kind, s.Name)
-	switch {
-	case err != nil || found && !e.Begun:
+	if err != nil || found && !e.Begun {
 		return e, err
-	case found && s.Unknown != nil && string(e.Result) != suspended:
-		return a.record(ctx, s.Kind, s.Name, s.Unknown())
+	}
+	left := 0 // how often its code has left it in good order
+	if found && s.Unknown != nil {
+		var again bool
+		if left, again, err = a.left(ctx); err != nil {
+			return run.Entry{}, err
+		} else if !again {
+			return a.record(ctx, s.Kind, s.Name, s.Unknown())
+		}
 	}
 	if err := a.in.rec.Boundary(ctx); err != nil {
 		return run.Entry{}, a.in.leave(err)
@@ -88,18 +96,16 @@ func (a At) Run(ctx context.Context, s Spec, fn func(context.Context) (run.Entry
 	if err := ctx.Err(); err != nil {
 		return run.Entry{}, err
 	}
-	if s.Unknown != nil {
-		if err := a.begin(ctx, s, nil); err != nil {
-			return run.Entry{}, err
-		}
+	if err := a.begin(ctx, s, left); err != nil {
+		return run.Entry{}, err
 	}
 	inner := &scope{rec: a.in.rec, path: a.path}
 	e, err = fn(context.WithValue(ctx, scopeKey{}, inner))
-	if left := inner.leaving(); left != nil && !leaves(err) {
-		err = left
+	if swallowed := inner.leaving(); swallowed != nil && !Unwinding(err) {
+		err = swallowed
 	}
 	if err != nil {
-		return run.Entry{}, a.in.leave(a.suspend(ctx, s, err))
+		return run.Entry{}, a.in.leave(a.suspend(ctx, s, left, err))
 	}
 	below := inner.spent()
 	a.in.spend(&protocol.Decimal{Decimal: below})
@@ -118,35 +124,79 @@ func own(cost *protocol.Decimal, below decimal.Decimal) *protocol.Decimal {
 	return nil
 }
 
-// suspended, as the result of a start, says that the code of the step has left it in good order: a step within waits, or the
-// run was released. So it is known what happened, and the step may be begun again.
-const suspended = `"suspended"`
+// A step that must not be repeated has its start in the log. Its code may leave it in good order: a step within waits, or the
+// run was released there. Then it is known what happened, and it may be begun again. Both are recorded beside the step.
+const (
+	markLeft  = "left"
+	markAgain = "again"
+)
 
-// suspend records that, where it counts, and returns err, or why it could not.
-func (a At) suspend(ctx context.Context, s Spec, err error) error {
+func (a At) mark(what string, n int) At { return a.in.at(a.path + "." + what + strconv.Itoa(n)) }
+
+// left returns how often the code has left the step, and whether it has not been begun again since.
+func (a At) left(ctx context.Context) (n int, mayRepeat bool, err error) {
+	for {
+		if found, err := a.in.has(ctx, a.mark(markLeft, n+1).path); !found {
+			return n, false, err
+		}
+		n++
+		if found, err := a.in.has(ctx, a.mark(markAgain, n).path); !found {
+			return n, err == nil, err
+		}
+	}
+}
+
+// begin records the start of a step that needs that, or that it is begun again.
+func (a At) begin(ctx context.Context, s Spec, left int) error {
+	switch {
+	case s.Unknown == nil:
+		return nil
+	case left > 0:
+		_, err := a.mark(markAgain, left).record(ctx, run.StepCode, s.Name, run.Entry{})
+		return err
+	}
+	return a.in.leave(a.in.rec.Record(ctx, run.Entry{Path: a.path, Step: s.Kind, Name: s.Name, Begun: true, Info: s.Info}))
+}
+
+// suspend records that the code has left the step, where it counts and err says so. It returns err, or why it could not.
+func (a At) suspend(ctx context.Context, s Spec, left int, err error) error {
 	var u *Unwind
 	if s.Unknown == nil || !errors.As(err, &u) || u.Wait == nil && !u.Released {
 		return err
 	}
-	s.Info = nil
-	if failed := a.begin(ctx, s, json.RawMessage(suspended)); failed != nil {
+	if _, failed := a.mark(markLeft, left+1).record(ctx, run.StepCode, s.Name, run.Entry{}); failed != nil {
 		return failed
 	}
 	return err
 }
 
-func (a At) begin(ctx context.Context, s Spec, result json.RawMessage) error {
-	return a.in.leave(a.in.rec.Record(ctx, run.Entry{
-		Path: a.path, Step: s.Kind, Name: s.Name, Begun: true, Info: s.Info, Result: result,
-	}))
+// has reports whether the log has anything at a path.
+func (s *scope) has(ctx context.Context, path string) (bool, error) {
+	_, found, err := s.rec.Lookup(ctx, path)
+	return found && err == nil, s.leave(err)
+}
+
+// read returns what the log has of the step.
+func (a At) read(ctx context.Context) (run.Entry, bool, error) {
+	if a.done.Path != "" {
+		return *a.done, true, nil
+	}
+	e, found, err := a.in.rec.Lookup(ctx, a.path)
+	if err != nil {
+		return run.Entry{}, false, a.in.leave(err)
+	}
+	if found && !e.Begun {
+		*a.done = e
+	}
+	return e, found, nil
 }
 
 // lookup returns what the log has of the step, and refuses another step's.
 func (a At) lookup(ctx context.Context, kind run.StepKind, name string) (run.Entry, bool, error) {
-	e, found, err := a.in.rec.Lookup(ctx, a.path)
+	e, found, err := a.read(ctx)
 	switch {
 	case err != nil:
-		return run.Entry{}, false, a.in.leave(err)
+		return e, false, err
 	case found && (e.Step != kind || e.Name != name):
 		return run.Entry{}, false, a.in.leave(otherStep(e, kind, name))
 	}

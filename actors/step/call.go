@@ -47,14 +47,16 @@ func Call(
 	if !found {
 		e = run.Entry{Path: at.path, Step: run.StepCall, Name: name, Begun: true, Child: at.child(operator, in, c)}
 	}
-	if e.Begun && !(found && c.detached) {
+	for e.Begun && (!found || !c.detached) {
 		if err := at.in.rec.Boundary(ctx); err != nil {
 			return protocol.OperatorOutput{}, at.in.leave(err)
 		}
 		if e, err = at.in.rec.Call(ctx, e, in); err != nil {
 			return protocol.OperatorOutput{}, at.in.leave(err)
 		}
-		at.in.spend(e.Cost)
+		if found = true; !e.Begun { // else something came that ends the wait, but not the child
+			at.in.spend(e.Cost)
+		}
 	}
 	if c.detached {
 		return protocol.OperatorOutput{}, nil
@@ -73,11 +75,8 @@ func (a At) child(operator protocol.OperatorID, in protocol.OperatorInput, c cal
 
 // output is what a child gave.
 func (a At) output(e run.Entry) (out protocol.OperatorOutput, err error) {
-	switch {
-	case e.Error != nil:
+	if e.Error != nil {
 		return out, e.Error.Because(nil)
-	case e.Begun:
-		return out, fmt.Errorf("step %s: child %s has not ended", a.path, e.Child.Run)
 	}
 	if err := protocol.Unmarshal(e.Result, &out); err != nil {
 		return out, fmt.Errorf("step %s: output of child: %w", a.path, err)

@@ -56,7 +56,7 @@ func Do[T any](ctx context.Context, name string, fn func(context.Context) (T, er
 
 // failure is what is recorded of an error, or the error if it is not.
 func failure(ctx context.Context, err error, once bool) (run.Entry, error) {
-	if leaves(err) || ctx.Err() != nil || !once && protocol.IsRetryable(err) {
+	if Unwinding(err) || ctx.Err() != nil || !once && protocol.IsRetryable(err) {
 		return run.Entry{}, err
 	}
 	e := *recordable(err)

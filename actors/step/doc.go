@@ -23,7 +23,7 @@
 //
 // It must ask for the same steps in the same order each time; whatever decides about that (time, chance, the outside) has to
 // come out of a step. What stands between steps is executed again whenever the run goes on; so it must not act. An error
-// has to be returned unless the code deals with it; one that is an Unwind always. See Unwinding.
+// has to be returned unless the code deals with it; one by which the run unwinds always. See Unwinding.
 //
 // # Guarantees
 //

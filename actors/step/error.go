@@ -26,14 +26,12 @@ const (
 	kindChanged protocol.ErrorKind = "step.changed"
 )
 
-// Unwinding reports whether err is or wraps an *Unwind: the run stops here, or waits, and the code has to return err.
+// Unwinding reports whether the code has to return err, wrapped or not, and must not deal with it: it is an *Unwind, since
+// the run waits or stops here, or ErrChanged.
 func Unwinding(err error) bool {
 	var u *Unwind
-	return errors.As(err, &u)
+	return errors.As(err, &u) || errors.Is(err, ErrChanged)
 }
-
-// leaves reports whether err must not be dealt with by the operator's code.
-func leaves(err error) bool { return err != nil && (Unwinding(err) || errors.Is(err, ErrChanged)) }
 
 func expired(what string) *protocol.Error {
 	e := protocol.NewError(protocol.CodeTimeout, what+": nothing came before the deadline")
@@ -82,6 +80,7 @@ func revived(e *protocol.Error) *protocol.Error {
 		return e.Because(ErrExpired)
 	case kindUnknown:
 		return e.Because(ErrOutcomeUnknown)
+	default:
+		return e
 	}
-	return e
 }

@@ -42,7 +42,7 @@ type Info struct {
 	Run      protocol.RunID
 	Operator protocol.OperatorID
 	Instance string
-	// Since is when the run was first claimed, on whichever node.
+	// Since is when the run was first claimed, on whichever node, later by as long as it was suspended since.
 	Since   time.Time
 	Attempt int
 	// History is what was said in earlier turns of the session, the oldest first.

@@ -72,7 +72,7 @@ func (s *scope) under(n int) string {
 
 // leave keeps err if it has to leave the code, and returns it.
 func (s *scope) leave(err error) error {
-	if !leaves(err) {
+	if !Unwinding(err) {
 		return err
 	}
 	s.mu.Lock()

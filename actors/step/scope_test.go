@@ -118,8 +118,14 @@ func TestUnwinding(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{nil, false}, {errors.New("x"), false}, {&step.Unwind{Lost: true}, true}, {fmt.Errorf("x: %w", &step.Unwind{Cancelled: true}), true},
+		{nil, false},
+		{errors.New("x"), false},
+		{&step.Unwind{Lost: true}, true},
+		{fmt.Errorf("x: %w", &step.Unwind{Cancelled: true}), true},
 		{protocol.ErrToolFailed("x").Because(&step.Unwind{Released: true}), true},
+		{protocol.ErrToolFailed("x").Because(step.ErrChanged), true},
+		{step.ErrExpired, false},
+		{step.ErrOutcomeUnknown, false},
 	} {
 		if got := step.Unwinding(c.err); got != c.want {
 			t.Errorf("%v: got %v", c.err, got)

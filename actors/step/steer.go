@@ -20,7 +20,7 @@ func (a At) Steer(ctx context.Context) ([]protocol.Message, error) {
 	if a.in == nil {
 		return nil, nil
 	}
-	beside := At{in: a.in, path: a.path + "s"}
+	beside := a.in.at(a.path + "s")
 	e, found, err := beside.lookup(ctx, run.StepSteer, run.SignalSteer)
 	if err != nil {
 		return nil, err
@@ -28,8 +28,8 @@ func (a At) Steer(ctx context.Context) ([]protocol.Message, error) {
 	if found {
 		return beside.said(e)
 	}
-	if _, done, err := a.in.rec.Lookup(ctx, a.path); done || err != nil {
-		return nil, a.in.leave(err)
+	if _, done, err := a.read(ctx); done || err != nil {
+		return nil, err
 	}
 	said, e := heard(a.in.rec)
 	if len(e.Signals)+len(e.Inputs) == 0 {

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
 // Call calls t as the agent does: an input that is empty or null is {}, a panic is an error, and every error is a
-// *protocol.Error. One without a code is an execution failure with its own text.
+// *protocol.Error. One without a code is an execution failure with its own text. An error by which a durable run unwinds
+// comes back as it is; see step.Unwinding.
 func Call(ctx context.Context, t Tool, input json.RawMessage) (res Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -23,7 +25,9 @@ func Call(ctx context.Context, t Tool, input json.RawMessage) (res Result, err e
 		}
 		if err != nil {
 			res.Output, res.Effects = nil, nil
-			err = coded(err)
+			if !step.Unwinding(err) {
+				err = coded(err)
+			}
 		}
 	}()
 	return t.Call(ctx, inputOrEmpty(input))
@@ -83,6 +87,14 @@ func (r Result) Text() string {
 
 // ErrorText is how a model is told of an error.
 func ErrorText(err error) string { return "Error: " + err.Error() }
+
+// DeniedText is how a model, or a caller, is told that a person refused a call; the reason may be empty.
+func DeniedText(reason string) string {
+	if reason == "" {
+		return "The call was denied."
+	}
+	return "The call was denied: " + reason
+}
 
 // Cut returns text, or what fits of it into limit bytes and a note for the model that it was cut. No character is
 // broken. A limit of 0 is DefaultMaxText. The note is not counted.

@@ -16,6 +16,9 @@
 // sees what the same run declared before. What Remember and Recall mean by "this conversation" is the session of the input
 // that is processed, else the operator; see Run, which whoever calls tools sets.
 //
+// In a durable run a tool can have steps of its own, of package step: sleep, await a signal, call an operator. It must return
+// the error by which a step unwinds. What it does outside of steps is done again when the run goes on.
+//
 // # Concurrency
 //
 // Tools are safe for concurrent use. Nothing here starts a goroutine: a timeout ends the context of a call, it cannot stop

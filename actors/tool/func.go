@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -123,7 +124,7 @@ func (f *function) Call(ctx context.Context, input json.RawMessage) (res Result,
 	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, errTimeout)
 	defer cancel()
 	res, err = f.fn(ctx, input)
-	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+	if err != nil && errors.Is(context.Cause(ctx), errTimeout) && !step.Unwinding(err) {
 		e := protocol.ErrToolFailed(fmt.Sprintf("timed out after %v", f.timeout)).Because(err)
 		e.Code = protocol.CodeTimeout
 		return res, e

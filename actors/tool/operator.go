@@ -2,10 +2,9 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"time"
 
+	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -17,13 +16,19 @@ type operatorInput struct {
 // result. It gets no session; what else it gets is protocol.NextCall's, so the agent decides on its budget. What it cost
 // is the result's cost, also where it failed.
 //
+// In a durable run the call is a step of its own, step.Call, and d is not used: a run that goes on finds the child that it
+// began. Therefore the tool is repeatable.
+//
 // An answer that is not complete is told to the model with the reason; one that ended with error, circuit_breaker,
 // safety_stop or interceptor_halt is an error. Errors of the dispatch keep their codes.
 func FromOperator(name, description string, d protocol.Dispatcher, id protocol.OperatorID, opts ...Option) Tool {
 	return typed(name, description, func(ctx context.Context, in operatorInput) (Result, error) {
-		out, err := d.Dispatch(ctx, id, protocol.OperatorInput{
+		out, err := dispatch(ctx, d, id, protocol.OperatorInput{
 			Message: protocol.TextContent(in.Message), Trigger: protocol.TriggerTask,
 		})
+		if step.Unwinding(err) {
+			return Result{}, err
+		}
 		if err != nil {
 			return Result{}, dispatchError(id, err)
 		}
@@ -45,7 +50,20 @@ func FromOperator(name, description string, d protocol.Dispatcher, id protocol.O
 		}
 		res.Output, err = protocol.Marshal(text)
 		return res, err
-	}, opts...)
+	}, append([]Option{Repeatable()}, opts...)...)
+}
+
+func dispatch(
+	ctx context.Context, d protocol.Dispatcher, id protocol.OperatorID, in protocol.OperatorInput,
+) (protocol.OperatorOutput, error) {
+	if _, durable := step.InfoFrom(ctx); !durable {
+		return d.Dispatch(ctx, id, in)
+	}
+	var opts []step.CallOption
+	if budget := protocol.NextCall(ctx).Budget; budget != nil {
+		opts = append(opts, step.Budget(*budget))
+	}
+	return step.Call(ctx, string(id), id, in, opts...)
 }
 
 // dispatchError keeps the code but not the kind of err, so that what the child calls a halt or a bad tool input is not
@@ -64,57 +82,4 @@ func textOf(out protocol.OperatorOutput) (string, error) {
 	}
 	raw, err := protocol.Marshal(out.Message)
 	return string(raw), err
-}
-
-// AsOperator is a tool as an operator. The text of the message is the tool's input, which must be JSON; the text of the
-// answer is the result as JSON, so that a string arrives quoted. The tool's effects are the operator's, and its cost.
-//
-// A call that needs approval is not made: the output asks for it with an effect and ends with awaiting_approval.
-func AsOperator(t Tool) protocol.Operator { return operator{t} }
-
-type operator struct{ tool Tool }
-
-// Execute implements protocol.Operator. Its error is a non-retryable or a sub-dispatch error of the operator family.
-func (o operator) Execute(ctx context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
-	name := o.tool.Metadata().Name
-	input := json.RawMessage("null")
-	if text, ok := in.Message.AsText(); ok {
-		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			e := protocol.ErrNonRetryable("invalid tool input JSON: " + err.Error())
-			e.Code = protocol.CodeInvalidInput
-			return protocol.OperatorOutput{}, e
-		}
-		input = json.RawMessage(text)
-	}
-	if _, needed := NeedsApproval(o.tool, input); needed {
-		return protocol.OperatorOutput{
-			Message: protocol.TextContent(""), ExitReason: protocol.Exit(protocol.ExitAwaitingApproval),
-			Effects: protocol.Effects{protocol.ToolApprovalRequired{
-				ToolName: name, CallID: string(protocol.InvocationFrom(ctx).Run), Input: inputOrEmpty(input),
-			}},
-		}, nil
-	}
-	start := time.Now()
-	res, err := Call(WithRun(ctx, Run{Session: in.Session}), o.tool, input)
-	if err != nil {
-		if ctx.Err() != nil { // not the tool's failure
-			return protocol.OperatorOutput{}, protocol.AsError(ctx.Err()).Because(err)
-		}
-		return protocol.OperatorOutput{}, protocol.ErrSubDispatch(protocol.OperatorID(name), err)
-	}
-	took := protocol.MillisOf(time.Since(start))
-	if len(res.Output) == 0 {
-		res.Output = json.RawMessage("null")
-	}
-	out := protocol.Reply(string(res.Output))
-	out.Effects = res.Effects
-	out.Metadata = protocol.OperatorMetadata{
-		Duration: took, UnpricedCalls: res.UnpricedCalls,
-		SubDispatches: []protocol.SubDispatchRecord{{Name: name, Duration: took, Success: true}},
-	}
-	if res.Cost != nil {
-		out.Metadata.Cost = *res.Cost
-	}
-	return out, nil
 }

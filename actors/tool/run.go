@@ -15,6 +15,9 @@ type Run struct {
 	Session *protocol.SessionID
 	// Declared are the effects that the run has declared so far, in order. They must not be changed.
 	Declared protocol.Effects
+	// IdempotencyKey is the same each time that this call is made, also after a crash, and different for every other call: for
+	// services that take such a key. It is empty outside of a node.
+	IdempotencyKey string
 }
 
 type runKey struct{}

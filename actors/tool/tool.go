@@ -57,7 +57,9 @@ func as[R any](t Tool) (R, bool) {
 	}
 }
 
-// Repeater is the role of a tool that says whether a call may be made again when it is not known whether it happened.
+// Repeater is the role of a tool that says whether a call may be made again when it is not known whether it happened. In a
+// durable run, one that may not is made once at most: if the process ends meanwhile the model is told that the outcome is
+// not known.
 type Repeater interface {
 	// Repeatable reports whether a second call with the same input does no harm.
 	Repeatable() bool

@@ -109,11 +109,7 @@ func (r *recorder) Peek(types ...string) (in []run.Signal) {
 // Steering implements step.Recorder.
 func (r *recorder) Steering() (in []run.Waiting) {
 	_ = r.with(func(*run.Open) error {
-		for _, w := range r.run.fold.Queue {
-			if w.Mode == run.Steer {
-				in = append(in, w)
-			}
-		}
+		in = r.run.fold.Steering()
 		return nil
 	})
 	return in

@@ -117,7 +117,7 @@ func (r *Run) execute(ctx context.Context, op protocol.Operator, rec *recorder) 
 		return protocol.OperatorOutput{}, err
 	}
 	inv := &protocol.Invocation{
-		Call:     protocol.Call{Run: o.Run, Parent: o.ParentRun, Budget: o.Budget, Depth: o.Depth},
+		Call:     protocol.Call{Run: o.Run, Parent: o.ParentRun, Budget: r.fold.Left(), Depth: o.Depth},
 		Operator: r.fold.Operator, Instance: r.fold.Instance, Events: protocol.InvocationFrom(ctx).Events,
 	}
 	r.mu.Unlock()
