@@ -398,23 +398,25 @@ func (f *Fold) childEnded(end *ChildEnd, seq uint64) {
 	}
 	c.Done = true
 	o.Stalled = 0
-	if c.Detached {
+	var out protocol.OperatorOutput
+	var cost *protocol.Decimal
+	if end.Output != nil && protocol.Unmarshal(end.Output, &out) == nil && !out.Metadata.Cost.IsZero() {
+		cost = &out.Metadata.Cost
+		o.Cost = protocol.Decimal{Decimal: o.Cost.Add(cost.Decimal)}
+	}
+	if c.Detached { // its step is over when it is on its way
 		data, err := protocol.Marshal(end)
 		if err == nil {
 			o.Mailbox = append(slices.Clip(o.Mailbox), Signal{Seq: seq, Type: SignalChild, Run: o.Run, Data: data})
 		}
+		return
 	}
 	for path, e := range o.Journal {
 		if !e.Begun || e.Child == nil || e.Child.Run != end.Run {
 			continue
 		}
 		done := *e
-		done.Begun, done.Result, done.Blob, done.Error = false, end.Output, end.Blob, end.Error
-		var out protocol.OperatorOutput
-		if end.Output != nil && protocol.Unmarshal(end.Output, &out) == nil && !out.Metadata.Cost.IsZero() {
-			done.Cost = &out.Metadata.Cost
-			o.Cost = protocol.Decimal{Decimal: o.Cost.Add(out.Metadata.Cost.Decimal)}
-		}
+		done.Begun, done.Result, done.Blob, done.Error, done.Cost = false, end.Output, end.Blob, end.Error, cost
 		o.Journal[path] = &done
 		return
 	}

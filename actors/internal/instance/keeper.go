@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,7 @@ func (d *delivery) handle() jetstream.Msg { return *d.current.Load() }
 type keeper struct {
 	host     *Host
 	inFlight map[uint64]*delivery // by stream sequence
+	last     chan struct{}        // closed when the newest task has its place in the line of its session
 	draining []actorx.Reply[struct{}]
 	asked    int // queries in work
 }
@@ -82,18 +84,26 @@ func (k *keeper) accept(c *actorx.Context, d *delivery) {
 	}
 	d.current.Store(&d.msg)
 	k.inFlight[seq] = d
-	actorx.Do(c, &work{keeper: k, delivery: d, meta: meta})
+	w := &work{keeper: k, delivery: d, meta: meta, before: k.last, lined: make(chan struct{})}
+	k.last = w.lined
+	actorx.Do(c, w)
 }
 
-// work is one task on its way.
+// work is one task on its way. Tasks are read at the same time, but line up at their sessions in the order in which they were
+// delivered.
 type work struct {
-	keeper   *keeper
-	delivery *delivery
-	meta     *jetstream.MsgMetadata
+	keeper        *keeper
+	delivery      *delivery
+	meta          *jetstream.MsgMetadata
+	before, lined chan struct{}
 }
 
 // Work implements actorx.Task.
-func (w *work) Work(ctx context.Context) { w.keeper.host.see(ctx, w.delivery, w.meta) }
+func (w *work) Work(ctx context.Context) {
+	lined := sync.OnceFunc(func() { close(w.lined) })
+	defer lined()
+	w.keeper.host.see(ctx, w, lined)
+}
 
 // Then implements actorx.Task.
 func (w *work) Then(_ *actorx.Context, err error) {

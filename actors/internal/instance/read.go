@@ -33,6 +33,8 @@ type incoming struct {
 	token, instance string
 	// fresh says that the log is in all likelihood empty.
 	fresh bool
+	// large is an input that is too large for the log.
+	large []byte
 }
 
 // unreadable is the error of a task that no attempt can make sense of.
@@ -41,13 +43,13 @@ type unreadable struct{ reason *protocol.Error }
 func (u *unreadable) Error() string { return u.reason.Message }
 func (u *unreadable) Unwrap() error { return u.reason }
 
-// read makes a task of a message. Its error is *unreadable, or that of the blob store.
-func (h *Host) read(ctx context.Context, msg jetstream.Msg, meta *jetstream.MsgMetadata) (incoming, error) {
+// read makes a task of a message. Its error is *unreadable.
+func (h *Host) read(msg jetstream.Msg, meta *jetstream.MsgMetadata) (incoming, error) {
 	carrier := run.Carrier{ID: run.TaskID{Seq: meta.Sequence.Stream, Time: meta.Timestamp.UnixNano()}, Ack: msg.Reply()}
 	var in incoming
 	var err error
 	if msg.Subject() == h.conn.Names().Task(string(h.cfg.ID)) {
-		in, err = h.readInput(ctx, msg, meta, carrier.ID)
+		in, err = h.readInput(msg, meta, carrier.ID)
 	} else {
 		in, err = h.readWake(msg, meta)
 	}
@@ -55,7 +57,7 @@ func (h *Host) read(ctx context.Context, msg jetstream.Msg, meta *jetstream.MsgM
 	return in, err
 }
 
-func (h *Host) readInput(ctx context.Context, msg jetstream.Msg, meta *jetstream.MsgMetadata, id run.TaskID) (incoming, error) {
+func (h *Host) readInput(msg jetstream.Msg, meta *jetstream.MsgMetadata, id run.TaskID) (incoming, error) {
 	headers := msg.Headers()
 	call, deadline, err := bus.DecodeCall(headers)
 	if err != nil {
@@ -102,13 +104,9 @@ func (h *Host) readInput(ctx context.Context, msg jetstream.Msg, meta *jetstream
 	if in.Parent, err = parentOf(headers.Get(wire.HeaderParent), headers.Get(wire.HeaderParentSeq), call.Parent); err != nil {
 		return incoming{}, err
 	}
-	if len(canonical) <= maxInline {
-		return out, nil
+	if len(canonical) > maxInline {
+		in.Body, out.large = nil, canonical
 	}
-	if in.Blob, err = h.putBlob(ctx, out.token, canonical); err != nil {
-		return out, err
-	}
-	in.Body = nil
 	return out, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/zap"
 
 	"github.com/skelegent/skelegent-go/actors/run"
@@ -20,8 +19,8 @@ const (
 	defectDelay  = 30 * time.Second // it will not be read by this program: maybe by another
 )
 
-// see sees one task through: it reads it, and does what its driver says until that ends the task.
-func (h *Host) see(ctx context.Context, d *delivery, meta *jetstream.MsgMetadata) {
+// see sees one task through: it reads it, lines up at its session, and does what its driver says until that ends the task.
+func (h *Host) see(ctx context.Context, work *work, lined func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // ends with see
@@ -31,17 +30,39 @@ func (h *Host) see(ctx context.Context, d *delivery, meta *jetstream.MsgMetadata
 		case <-ctx.Done():
 		}
 	}()
-	t, err := h.read(ctx, d.msg, meta)
+	d := work.delivery
+	t, err := h.read(d.msg, work.meta)
 	if err != nil {
-		h.settleUnreadable(ctx, d, meta, err)
+		h.settleUnreadable(ctx, d, work.meta, err)
 		return
+	}
+	if work.before != nil {
+		select {
+		case <-work.before:
+		case <-ctx.Done():
+		}
 	}
 	s := h.acquire(t.token, t.instance)
 	defer h.release(s)
+	before, decided := s.lineUp()
+	defer decided()
+	lined()
+	if t.large != nil {
+		if t.task.Input.Blob, err = h.putBlob(ctx, t.token, t.large); err != nil {
+			h.trouble(ctx, d, "store input", err)
+			return
+		}
+	}
 	if t.fresh {
 		s.presume()
 	}
-	w := &worker{host: h, session: s, delivery: d, driver: &run.Driver{Task: t.task, Policy: h.policy}}
+	if before != nil {
+		select {
+		case <-before:
+		case <-ctx.Done():
+		}
+	}
+	w := &worker{host: h, session: s, delivery: d, driver: &run.Driver{Task: t.task, Policy: h.policy}, decided: decided}
 	for !w.step(ctx) {
 	}
 }
@@ -52,12 +73,14 @@ type worker struct {
 	session  *session
 	delivery *delivery
 	driver   *run.Driver
+	decided  func() // lets the next task of the session decide
 }
 
 // step does what comes next; true is the end.
 func (w *worker) step(ctx context.Context) bool {
 	h := w.host
 	cmd, err := w.session.decide(ctx, w.driver)
+	w.decided()
 	if err != nil {
 		h.trouble(ctx, w.delivery, "decide", err)
 		return true

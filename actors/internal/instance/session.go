@@ -32,8 +32,19 @@ type session struct {
 	memory  uint64    // the last message of memory effects that is known to be done
 	changed func(*run.Fold)
 
-	users int // guarded by Host.mu, as is used
+	users int // guarded by Host.mu, as are used and line
 	used  time.Time
+	line  chan struct{} // closed when the newest task in line has decided
+}
+
+// lineUp gives a task its place: before is closed when the one before it has decided (nil if there is none), and decided must
+// be called when it has itself.
+func (s *session) lineUp() (before <-chan struct{}, decided func()) {
+	own := make(chan struct{})
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	before, s.line = s.line, own
+	return before, sync.OnceFunc(func() { close(own) })
 }
 
 // acquire returns the session of an instance, which its user must release.

@@ -10,11 +10,11 @@ import (
 )
 
 // pay counts a payment, if nothing speaks against it.
-func (w *world) pay(k *worker, d *delivery, f *run.Fold, step op) {
+func (w *world) pay(at *node, i int, step op) {
+	f := at.fold
 	w.paid[step.paid]++
 	what := w.m.payments[step.paid]
 	w.note("pays for %s", what)
-	s, i := w.session(k, d)
 	excuses := w.m.Faults.Crash - w.left.Crash + w.m.Faults.Expire - w.left.Expire
 	if n := w.paid[step.paid]; n > 1+excuses {
 		w.broken(fmt.Sprintf("%s was paid %d times with %d crashes and expiries", what, n, excuses))
@@ -22,13 +22,13 @@ func (w *world) pay(k *worker, d *delivery, f *run.Fold, step op) {
 	if slices.Contains(w.logs[i].seen.steps, string(f.Open.Run)+"/"+step.path) && excuses == 0 {
 		w.broken(what + " was paid although it is recorded")
 	}
-	for _, q := range s.at.seen.requests {
+	for _, q := range at.seen.requests {
 		if !has(w.out, w.m.word("effect "+q.id)) {
 			w.broken(fmt.Sprintf("%s was paid before effect %s of an earlier commit was published", what, q.id))
 		}
 	}
 	if f.Last != nil {
-		if left := w.settledOut(i, f.Last); left != "" {
+		if left := w.unanswered(f.Last); left != "" {
 			w.broken(fmt.Sprintf("%s was paid before the last commit was settled: %s", what, left))
 		}
 	}
@@ -54,7 +54,7 @@ func (w *world) unstable(t *task) string {
 	switch r := t.read; {
 	case r.Input != nil && !recorded(f, r.Input.Run):
 		return "its run is not in the log"
-	case r.Signal != nil && !slices.Contains(f.Seen, r.Signal.Seq):
+	case r.Signal != nil && !slices.Contains(w.logs[t.instance].seen.signals, r.Signal.Seq):
 		return "the signal is not in the log"
 	case r.Timer != nil && f.Open != nil && f.Open.Run == r.Timer.Run && !f.Open.Fired[r.Timer.Path]:
 		if _, waits := f.Open.Timers[r.Timer.Path]; waits {
@@ -105,7 +105,7 @@ func (w *world) rest() string {
 		if m.state != gone {
 			return t.name + " is never acknowledged"
 		}
-		if t.read.Signal != nil && !slices.Contains(w.fold(t.instance).Seen, t.read.Signal.Seq) {
+		if t.read.Signal != nil && !slices.Contains(w.logs[t.instance].seen.signals, t.read.Signal.Seq) {
 			return t.name + " was lost"
 		}
 	}

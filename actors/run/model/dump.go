@@ -32,7 +32,7 @@ func appendValue(b []byte, v reflect.Value) []byte {
 	case reflect.String:
 		return append(b, v.String()...)
 	case reflect.Bool:
-		return append(b, flag(v.Bool()))
+		return append(b, bit(v.Bool()))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return binary.AppendVarint(b, v.Int())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:

@@ -67,6 +67,9 @@ func explore(s Scenario, without Rule) Report {
 	return x.report
 }
 
+// maxStates bounds an exploration.
+const maxStates = 3_000_000
+
 // visit returns the number of a world, and whether it is new.
 func (x *explorer) visit(w *world, from int32, by action) (int32, bool) {
 	sum := sha256.Sum256(w.key(make([]byte, 0, 1024)))
@@ -80,16 +83,23 @@ func (x *explorer) visit(w *world, from int32, by action) (int32, bool) {
 	if w.bad != "" {
 		x.broken(w.bad, id)
 	}
+	if len(x.from) > maxStates {
+		x.broken("the scenario is too large", id)
+	}
 	return id, true
 }
 
 // leave goes every way from a world, and appends the new ones to next.
 func (x *explorer) leave(w *world, id int32, next []*world) []*world {
 	var buf [64]action
-	due := w.due(buf[:0])
-	n := len(due)
+	all, n := buf[:0], 1
+	if all = w.alone(all); len(all) == 0 {
+		all = w.due(all)
+		n = len(all)
+		all = w.faults(all)
+	}
 	moved := false
-	for i, a := range w.faults(due) {
+	for i, a := range all {
 		c := w.do(a, nil)
 		if c == nil {
 			continue

@@ -15,7 +15,9 @@ import (
 //	pay x             does something that costs, which the world counts
 //	await s           waits for a signal of the type s; await s or deadline: or until a timer
 //	sleep             waits for a timer
-//	call c            begins a child in instance c, run <run>.<path>, and waits for its end
+//	call c            begins a child in instance c, run <run>.<path>, and waits for its end; call c reject: it will not queue
+//	spawn c           begins a child and goes on; await child waits for its end
+//	ask               asks a person, until approve or deny
 //	hear              takes up the inputs that steer
 //	emit x            declares an effect; emit x y: of the family y
 //	retry             fails once in a way that may pass
@@ -27,7 +29,7 @@ import (
 func (w *world) execute(k *worker, d *delivery, v variant) bool {
 	s, _ := w.session(k, d)
 	if d.fact == nil {
-		r, paid, ok := w.advance(k, d, s.at.fold, v)
+		r, paid, ok := w.advance(d, s.at, v)
 		switch {
 		case !ok:
 			return false
@@ -36,6 +38,7 @@ func (w *world) execute(k *worker, d *delivery, v variant) bool {
 		case r != nil && (v == landed || v == vanished):
 			return false
 		case r != nil:
+			w.note("its code ends: %s", ending(r))
 			d.drv.Ran(*r)
 			d.do = doDecide
 			return true
@@ -64,7 +67,8 @@ func (w *world) record(k *worker, d *delivery, v variant) bool {
 
 // advance finds the first step that is not recorded. It either is done, and then there is a fact or it was paid for, or the
 // code ends with a result.
-func (w *world) advance(k *worker, d *delivery, f *run.Fold, v variant) (result *run.Result, paid, ok bool) {
+func (w *world) advance(d *delivery, at *node, v variant) (result *run.Result, paid, ok bool) {
+	f := at.fold
 	if !d.drv.Claimed(f) {
 		return &run.Result{Lost: true}, false, v == plain
 	}
@@ -74,7 +78,7 @@ func (w *world) advance(k *worker, d *delivery, f *run.Fold, v variant) (result 
 		if step.kind == "emit" || e != nil && !e.Begun {
 			continue
 		}
-		if step.kind == "hear" && len(steering(f)) == 0 {
+		if step.kind == "hear" && len(f.Steering()) == 0 {
 			continue
 		}
 		if e == nil { // the boundary before a step that is not recorded
@@ -89,10 +93,10 @@ func (w *world) advance(k *worker, d *delivery, f *run.Fold, v variant) (result 
 				return &run.Result{Released: true}, false, true
 			}
 		}
-		if v == leave || v == heardReply && step.kind != "call" {
+		if v == leave || v == heardReply && step.kind != "call" { // only a call has a reply
 			return nil, false, false
 		}
-		return w.begin(k, d, f, step, v)
+		return w.begin(d, at, step, v)
 	}
 	if v == leave || v == heardReply {
 		return nil, false, false
@@ -100,46 +104,44 @@ func (w *world) advance(k *worker, d *delivery, f *run.Fold, v variant) (result 
 	return &run.Result{Output: w.output(f)}, false, true
 }
 
+// unseen reports whether the next thing that a delivery's code does is of no account to others: it pays, or dispatches.
+func (w *world) unseen(k *worker, d *delivery) bool {
+	s, _ := w.session(k, d)
+	f := s.at.fold
+	if d.fact != nil || !d.drv.Claimed(f) || f.Stopping() || f.Open.Paused {
+		return false
+	}
+	for _, step := range w.m.programs[f.Open.Run] {
+		e := f.Open.Journal[step.path]
+		if step.kind == "emit" || step.kind == "hear" && len(f.Steering()) == 0 || e != nil && !e.Begun {
+			continue
+		}
+		return step.kind == "pay" ||
+			(step.kind == "call" || step.kind == "spawn") && e != nil && !slices.Contains(d.sent, string(f.Open.Run)+"."+step.path)
+	}
+	return false
+}
+
 // begin does a step that is not recorded.
-func (w *world) begin(k *worker, d *delivery, f *run.Fold, step op, v variant) (result *run.Result, paid, ok bool) {
-	o := f.Open
+func (w *world) begin(d *delivery, at *node, step op, v variant) (result *run.Result, paid, ok bool) {
+	f, o := at.fold, at.fold.Open
 	d.run = o.Run
 	fact := run.Entry{Path: step.path, Step: run.StepCode, Name: step.name}
 	switch step.kind {
 	case "pay":
-		w.pay(k, d, f, step)
+		w.pay(at, w.m.tasks[d.task].instance, step)
 		fact.Result = []byte(strconv.Itoa(int(w.paid[step.paid])))
 		one := protocol.MustDecimal("1")
 		fact.Cost = &one
 		d.fact = &fact
 		return nil, true, true
-	case "await", "sleep":
-		fact.Step = run.StepAwait
-		wait := run.Wait{Reason: run.WaitSignal, Path: step.path}
-		if step.kind == "await" {
-			wait.Signals = []string{step.name}
-			for _, s := range o.Mailbox {
-				if s.Type == step.name {
-					fact.Signals, fact.Result = []uint64{s.Seq}, []byte(`"signal"`)
-					d.fact = &fact
-					return nil, false, true
-				}
-			}
-		}
-		if step.kind == "sleep" || step.or {
-			wait.Timers = []run.Due{{Path: step.path, At: epoch}}
-			if o.Fired[step.path] {
-				fact.Result = []byte(`"timer"`)
-				d.fact = &fact
-				return nil, false, true
-			}
-		}
-		return &run.Result{Wait: &wait}, false, true
-	case "call":
-		return w.call(k, d, f, step, fact, v)
+	case "await", "sleep", "ask":
+		return wait(d, o, step, fact), false, true
+	case "call", "spawn":
+		return w.call(d, f, step, fact, v)
 	case "hear":
 		fact.Step = run.StepSteer
-		for _, in := range steering(f) {
+		for _, in := range f.Steering() {
 			fact.Inputs = append(fact.Inputs, in.Run)
 		}
 		d.fact = &fact
@@ -155,10 +157,47 @@ func (w *world) begin(k *worker, d *delivery, f *run.Fold, step op, v variant) (
 	return &run.Result{Error: protocol.NewError(protocol.CodeToolError, "it failed")}, false, true
 }
 
+// asking is the name of the steps that ask a person.
+const asking = "approval"
+
+// wait finds what a step waits for, or returns that the run has to wait.
+func wait(d *delivery, o *run.Open, step op, fact run.Entry) *run.Result {
+	fact.Step = run.StepAwait
+	w := run.Wait{Reason: run.WaitSignal, Path: step.path}
+	switch step.kind {
+	case "await":
+		w.Signals = []string{step.name}
+	case "ask":
+		fact.Name = asking
+		w.Reason, w.Signals = run.WaitApproval, []string{run.SignalApprove, run.SignalDeny}
+		w.Approval = &protocol.ApprovalRequest{RunID: o.Run, WaitPoint: step.path, Pending: []protocol.PendingToolCall{
+			{CallID: step.path, ToolName: "tool", ToolInput: []byte("{}")},
+		}}
+	}
+	for _, s := range o.Mailbox {
+		if slices.Contains(w.Signals, s.Type) && (fact.Signals == nil || step.kind == "ask") {
+			fact.Signals, fact.Result = append(fact.Signals, s.Seq), []byte(`"signal"`)
+		}
+	}
+	if fact.Signals != nil {
+		d.fact = &fact
+		return nil
+	}
+	if step.kind == "sleep" || step.or {
+		w.Timers = []run.Due{{Path: step.path, At: epoch}}
+		if o.Fired[step.path] {
+			fact.Result = []byte(`"timer"`)
+			d.fact = &fact
+			return nil
+		}
+	}
+	return &run.Result{Wait: &w}
+}
+
 // call begins a child, dispatches it once in each execution, and waits.
-func (w *world) call(k *worker, d *delivery, f *run.Fold, step op, fact run.Entry, v variant) (result *run.Result, paid, ok bool) {
+func (w *world) call(d *delivery, f *run.Fold, step op, fact run.Entry, v variant) (result *run.Result, paid, ok bool) {
 	id := protocol.RunID(string(f.Open.Run) + "." + step.path)
-	child := run.Child{Operator: operator, Instance: step.name, Run: id}
+	child := run.Child{Operator: operator, Instance: step.name, Run: id, Detached: step.kind == "spawn"}
 	fact.Step = run.StepCall
 	switch c := f.Open.Children[id]; {
 	case c == nil:
@@ -174,8 +213,12 @@ func (w *world) call(k *worker, d *delivery, f *run.Fold, step op, fact run.Entr
 			return nil, false, false
 		}
 		d.sent = append(slices.Clip(d.sent), string(id))
-		w.dispatch(f, *c, slices.Contains(d.begun, string(id)))
+		w.dispatch(f, *c, step, slices.Contains(d.begun, string(id)) && !c.Detached)
 		return nil, true, true
+	case c.Detached: // not before: its start alone does not say that it was dispatched
+		fact.Result = []byte(`"spawned"`)
+		d.fact = &fact
+		return nil, false, true
 	}
 	if v == heardReply {
 		reply, heard := w.reply("call " + string(id))
@@ -197,9 +240,10 @@ func (w *world) call(k *worker, d *delivery, f *run.Fold, step op, fact run.Entr
 }
 
 // dispatch enqueues the input of a child.
-func (w *world) dispatch(f *run.Fold, c run.Child, first bool) {
+func (w *world) dispatch(f *run.Fold, c run.Child, step op, first bool) {
 	in := run.Input{
-		Run: c.Run, Hash: "#child", Body: body("child"),
+		Mode: step.mode,
+		Run:  c.Run, Hash: "#child", Body: body("child"),
 		Parent: &run.Parent{Operator: operator, Instance: f.Instance, Run: f.Open.Run, Seq: c.Seq},
 	}
 	if first {
@@ -235,12 +279,18 @@ func (w *world) output(f *run.Fold) *run.Completed {
 	return &run.Completed{Output: data}
 }
 
-// steering are the queued inputs that want to be heard.
-func steering(f *run.Fold) (found []run.Waiting) {
-	for _, in := range f.Queue {
-		if in.Mode == run.Steer {
-			found = append(found, in)
-		}
+func ending(r *run.Result) string {
+	switch {
+	case r.Output != nil:
+		return "an output"
+	case r.Wait != nil:
+		return "it waits for " + string(r.Wait.Reason)
+	case r.Cancelled:
+		return "it was told to stop"
+	case r.Lost:
+		return "it is another's"
+	case r.Released:
+		return "it leaves"
 	}
-	return found
+	return r.Error.Message
 }

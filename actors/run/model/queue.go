@@ -68,8 +68,31 @@ func (w *world) wake(name string, instance int, read run.Task) {
 			return
 		case m.state == ready && m.n == 0:
 			return
+		case m.state == gone && !w.remembered(id):
+			m.state = ready // another message that nobody can tell from it
+			return
 		}
 	}
+}
+
+// remembered reports whether somebody may know a task by its id.
+func (w *world) remembered(id int) bool {
+	t := &w.m.tasks[id]
+	carries := func(n *node) bool { return n != nil && n.fold.Carrier.ID == t.read.Carrier.ID }
+	if carries(w.logs[t.instance]) {
+		return true
+	}
+	for _, k := range w.workers {
+		if carries(k.sessions[t.instance].at) {
+			return true
+		}
+		for _, d := range k.holds {
+			if d.task == id {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // message returns the message of a task, nil if it never was in the stream.
@@ -89,9 +112,10 @@ func (w *world) has(name string) bool {
 
 // signal stores a signal; the server makes a wake of it.
 func (w *world) signal(instance int, typ string, to protocol.RunID) {
-	w.seq++
-	name := fmt.Sprintf("signal %s %s@%d", typ, to, w.seq)
-	w.wake(name, instance, run.Task{Signal: &run.Signal{Seq: w.seq, Type: typ, Run: to, Time: epoch}})
+	w.seqs[instance]++
+	seq := w.seqs[instance]
+	name := fmt.Sprintf("signal %s %s@%d in %s", typ, to, seq, w.m.tries[instance].instance)
+	w.wake(name, instance, run.Task{Signal: &run.Signal{Seq: seq, Type: typ, Run: to, Time: epoch}})
 }
 
 // remove is an acknowledgement that arrived: from whomever, the message is gone.
@@ -100,7 +124,7 @@ func (w *world) remove(id int) {
 	if m.state == gone {
 		return
 	}
-	m.state, m.late = gone, false
+	m.state, m.late, m.n = gone, false, 0
 	if bad := w.unstable(&w.m.tasks[id]); bad != "" {
 		w.broken(fmt.Sprintf("%s was acknowledged although %s", w.m.tasks[id].name, bad))
 	}

@@ -28,6 +28,7 @@ const (
 	ruleEarly          Rule = "a signal holds for a run that has not begun"
 	ruleEffectsAfter   Rule = "effects are published after the commit"
 	ruleAnswerAfter    Rule = "callers are answered after the commit"
+	ruleHeld           Rule = "the janitor waits for the carrier"
 	ruleBar            Rule = "a child that may never begin is barred"
 	ruleParentsRefusal Rule = "a parent hears of a refusal"
 )
@@ -43,7 +44,7 @@ func (w *world) next(k *worker, d *delivery) run.Command {
 		t := &w.m.tasks[d.task].read
 		if o := f.Open; c.Append == nil && t.Input != nil && o != nil && o.Run == t.Input.Run && o.Wait == nil && f.Carrier.ID != t.Carrier.ID {
 			return run.Command{Append: []run.Item{{Kind: protocol.EventInvocationStarted, Run: o.Run, Data: run.Started{
-				Carrier: t.Carrier, Node: w.m.Policy.Node, Attempt: o.Attempt + 1,
+				Carrier: d.drv.Task.Carrier, Node: w.m.Policy.Node, Attempt: o.Attempt + 1,
 			}}}}
 		}
 	case ruleCommitFirst:
@@ -134,8 +135,8 @@ func (w *world) conflict(d *delivery, items []run.Item) {
 	}
 }
 
-// unanswered is what a worker makes of an append that was not answered: it will repeat it.
-func (w *world) unanswered(d *delivery) {
+// noAnswer is what a worker makes of an append that was not answered: it will repeat it.
+func (w *world) noAnswer(d *delivery) {
 	if w.m.without == ruleUnknown {
 		w.back(d, false)
 		d.do, d.doubt = doEnd, nil

@@ -19,8 +19,9 @@ type Scenario struct {
 	Signals []Signal
 	// Faults bound what goes wrong, Long the same for those who have more time; the zero value is the former.
 	Faults, Long Faults
-	// Hold is how many tasks a worker sees through at once; 1 if 0.
+	// Hold is how many tasks a worker sees through at once, 1 if 0; Alone says that there is one worker, not two.
 	Hold   int
+	Alone  bool
 	Policy run.Policy
 	// Stay are the runs that may wait for ever.
 	Stay []protocol.RunID
@@ -68,11 +69,12 @@ func orHome(instance string) string {
 
 // op is a step of an operator's code.
 type op struct {
-	kind string // pay, await, sleep, call, hear, emit, retry, fail
+	kind string // its first word; the others are in name, or and mode
 	name string
-	path string // the ordinal, from 1
-	or   bool   // await: or until a deadline
-	paid int    // pay: which payment of the scenario it is
+	path string   // the ordinal, from 1
+	or   bool     // await: or until a deadline
+	mode run.Mode // call: of the child
+	paid int      // pay: which payment of the scenario it is
 }
 
 type program []op
@@ -90,11 +92,14 @@ func (m *machine) compile(id protocol.RunID, code string) program {
 			o.name = words[1]
 		}
 		o.or = len(words) > 2
+		if o.or && o.kind == "call" {
+			o.mode = run.Mode(words[2])
+		}
 		switch o.kind {
 		case "pay":
 			o.paid = len(m.payments)
 			m.payments = append(m.payments, string(id)+"/"+o.path+" "+o.name)
-		case "call":
+		case "call", "spawn":
 			m.instance(o.name)
 		}
 		p = append(p, o)

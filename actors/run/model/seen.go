@@ -13,8 +13,11 @@ type seen struct {
 	entered  []protocol.RunID // the inputs in their order
 	ended    []ended          // the runs in the order of their ends
 	steps    []string         // run/path of those that are recorded
+	signals  []uint64         // the sequences of those that were noted
 	cancels  []protocol.RunID // runs for which a cancel was noted
+	asked    []question       // what a person was asked
 	requests []request        // every effect that was committed, in order
+	spawned  protocol.Decimal // what the detached children of the open run cost
 }
 
 type ended struct {
@@ -22,6 +25,12 @@ type ended struct {
 	kind   protocol.EventKind
 	answer string
 	into   protocol.RunID // the run that took the input up
+}
+
+type question struct {
+	run  protocol.RunID
+	path string
+	seq  uint64
 }
 
 type request struct {
@@ -41,18 +50,28 @@ func (s seen) and(before *run.Fold, n *node, items []run.Item) (seen, string) {
 			s.requests = append(slices.Clip(s.requests), request{effectID(r), effectContent(r), c.Seq})
 		}
 	}
-	if o := n.fold.Open; o != nil {
-		var distinct int64
-		for _, e := range o.Journal {
-			if e.Cost != nil {
-				distinct += e.Cost.IntPart()
-			}
-		}
-		if got := o.Cost.IntPart(); got != distinct {
-			return s, fmt.Sprintf("the fold says that %s cost %d, its steps cost %d", o.Run, got, distinct)
-		}
+	if bad := s.costs(n.fold.Open); bad != "" {
+		return s, bad
 	}
 	return s, s.order()
+}
+
+// costs checks that a run costs what its steps and its children cost, each once.
+func (s *seen) costs(o *run.Open) string {
+	if o == nil {
+		s.spawned = protocol.Decimal{}
+		return ""
+	}
+	sum := s.spawned
+	for _, e := range o.Journal {
+		if e.Cost != nil {
+			sum.Decimal = sum.Add(e.Cost.Decimal)
+		}
+	}
+	if !sum.Equal(o.Cost.Decimal) {
+		return fmt.Sprintf("the fold says that %s cost %s, its steps and children cost %s", o.Run, o.Cost, sum)
+	}
+	return ""
 }
 
 func (s *seen) item(before *run.Fold, n *node, i run.Item) string {
@@ -66,14 +85,37 @@ func (s *seen) item(before *run.Fold, n *node, i run.Item) string {
 	case run.Refused:
 		return s.end(ended{run: i.Run, kind: i.Kind, answer: failure(d.Error)})
 	case run.Noted:
+		if end := d.Child; end != nil && end.Output != nil && before.Open != nil {
+			var out protocol.OperatorOutput
+			must(protocol.Unmarshal(end.Output, &out))
+			if c := before.Open.Children[end.Run]; c != nil && c.Detached && !c.Done {
+				s.spawned.Decimal = s.spawned.Add(out.Metadata.Cost.Decimal)
+			}
+		}
+		if g := d.Signal; g != nil {
+			s.signals = append(slices.Clip(s.signals), g.Seq)
+		}
 		if g := d.Signal; g != nil && g.Type == run.SignalCancel && g.Run != "" && !s.over(g.Run) {
 			s.cancels = append(slices.Clip(s.cancels), g.Run)
 		}
+	case run.Suspended:
+		if a := d.Wait.Approval; a != nil && !slices.ContainsFunc(s.asked, func(q question) bool { return q.run == i.Run && q.path == a.WaitPoint }) {
+			s.asked = append(slices.Clip(s.asked), question{i.Run, a.WaitPoint, n.record.Seq})
+		}
 	case run.Entry:
+		if d.Name == asking {
+			q := slices.IndexFunc(s.asked, func(q question) bool { return q.run == i.Run && q.path == d.Path })
+			if q < 0 || slices.Min(d.Signals) < s.asked[q].seq {
+				return fmt.Sprintf("step %s of %s was decided by an answer that was given before the question", d.Path, i.Run)
+			}
+		}
 		if path := string(i.Run) + "/" + d.Path; i.Kind == protocol.EventStepCompleted {
 			s.steps = append(slices.Clip(s.steps), path)
 		}
 		for _, id := range d.Inputs {
+			if _, taken := n.fold.Ended(id); !taken {
+				continue
+			}
 			if slices.Contains(s.cancels, id) {
 				return fmt.Sprintf("%s was told to stop, and was taken up by %s", id, i.Run)
 			}

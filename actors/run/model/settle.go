@@ -18,12 +18,12 @@ func piecesOf(c *run.Commit) (all []piece) {
 	for i := range c.Requests {
 		all = append(all, piece{"effect", i})
 	}
+	for i := range c.Stop {
+		all = append(all, piece{"stop", i}, piece{"bar", i})
+	}
 	if c.Wait != nil {
 		for i := range c.Wait.Timers {
 			all = append(all, piece{"timer", i})
-		}
-		for i := range c.Stop {
-			all = append(all, piece{"stop", i}, piece{"bar", i})
 		}
 		return all
 	}
@@ -63,6 +63,11 @@ func (w *world) follow(i int, c *run.Commit, p piece) {
 		w.note("tells %s to stop", child.Run)
 		w.signal(w.m.instance(child.Instance), run.SignalCancel, child.Run)
 	case "bar":
+		child := c.Stop[p.index]
+		w.note("bars %s", child.Run)
+		w.wake("bar of "+string(child.Run), w.m.instance(child.Instance), run.Task{Bar: true, Input: &run.Input{
+			Run: child.Run, Parent: &run.Parent{Operator: operator, Instance: w.m.tries[i].instance, Run: c.Run, Seq: child.Seq},
+		}})
 	case "parent":
 		w.tellParent(&c.Input, answer(c))
 	case "answer":
@@ -143,9 +148,6 @@ func (w *world) answerKnown(d *delivery) {
 	text := conflictText
 	if end, ok := w.logs[t.instance].seen.endOf(d.known.Run); ok && d.known.Kind != "" && d.known.Hash == in.Hash {
 		text = end.answer
-		if end.into != "" {
-			text = "error: it was taken up by " + string(end.into)
-		}
 	}
 	if in.Parent != nil {
 		w.tellParent(in, text)
@@ -170,11 +172,23 @@ func (w *world) settledOut(i int, c *run.Commit) string {
 			done = w.timer(i, c.Run, c.Wait.Timers[p.index].Path) != nil
 		case "parent":
 			done = w.has(parentWake(&c.Input))
+		case "bar":
+			done = w.has("bar of " + string(c.Stop[p.index].Run))
 		case "answer":
 			done = has(w.heard, w.m.word(c.Inboxes[p.index]+"="+answer(c)))
 		}
 		if !done {
 			return fmt.Sprintf("the %s of %s is not out", p.what, c.Run)
+		}
+	}
+	return ""
+}
+
+// unanswered says which caller has not heard of a commit, empty if all have.
+func (w *world) unanswered(c *run.Commit) string {
+	for _, inbox := range c.Inboxes {
+		if c.Wait == nil && !has(w.heard, w.m.word(inbox+"="+answer(c))) {
+			return inbox + " has not heard of the end of " + string(c.Run)
 		}
 	}
 	return ""

@@ -15,15 +15,15 @@ type delivery struct {
 	drv  run.Driver
 
 	do     todo
-	commit *run.Commit // that is being settled
-	piece  int         // what is next of it
-	known  run.Known   // what is to be answered
-	fact   *run.Entry  // what happened and is not in the log
+	commit *run.Commit    // that is being settled
+	piece  int            // what is next of it
+	known  run.Known      // what is to be answered
+	fact   *run.Entry     // what happened and is not in the log
 	run    protocol.RunID // in which it did
-	begun  []string    // children that this execution began itself
-	sent   []string    // children that it dispatched
-	doubt  *doubt      // the append whose outcome is not known
-	own    uint64      // the last commit that this delivery made
+	begun  []string       // children that this execution began itself
+	sent   []string       // children that it dispatched
+	doubt  *doubt         // the append whose outcome is not known
+	own    uint64         // the last commit that this delivery made
 }
 
 // todo is what a delivery does next.
@@ -189,11 +189,11 @@ func (w *world) append(k *worker, d *delivery, items []run.Item, fact bool, v va
 		}
 		w.note("appends %s, and hears nothing of it (it is %s)", kinds(items), [...]string{landed: "in the log", vanished: "lost"}[v])
 		d.do = doUnsure
-		w.unanswered(d)
+		w.noAnswer(d)
 	case fits:
 		s.at = w.commit(i, id, items)
 		w.note("appends %s", w.logs[i])
-		w.appended(d, items, id, fact)
+		w.appended(d, s.at, items, id, fact)
 	default:
 		w.note("cannot append %s: conflict", kinds(items))
 		s.at = w.logs[i]
@@ -216,11 +216,11 @@ func (w *world) again(k *worker, d *delivery) bool {
 	case there != nil && !blind:
 		w.note("hears that %s is in the log", kinds(b.items))
 		s.at = w.logs[i]
-		w.appended(d, b.items, b.id, b.fact)
+		w.appended(d, there, b.items, b.id, b.fact)
 	case w.logs[i] == b.at || blind:
 		s.at = w.commit(i, b.id+"'", b.items)
 		w.note("appends %s once more", w.logs[i])
-		w.appended(d, b.items, b.id+"'", b.fact)
+		w.appended(d, s.at, b.items, b.id+"'", b.fact)
 	default:
 		w.note("cannot append %s once more: conflict", kinds(b.items))
 		s.at = w.logs[i]
@@ -230,8 +230,8 @@ func (w *world) again(k *worker, d *delivery) bool {
 }
 
 func (w *world) commit(instance int, id string, items []run.Item) *node {
-	w.seq++
-	n := w.m.tries[instance].append(w.logs[instance], w.seq, id, items)
+	w.seqs[instance]++
+	n := w.m.tries[instance].append(w.logs[instance], w.seqs[instance], id, items)
 	w.logs[instance] = n
 	if n.bad != "" {
 		w.broken(n.bad)
@@ -239,11 +239,11 @@ func (w *world) commit(instance int, id string, items []run.Item) *node {
 	return n
 }
 
-func (w *world) appended(d *delivery, items []run.Item, id string, fact bool) {
+func (w *world) appended(d *delivery, n *node, items []run.Item, id string, fact bool) {
 	d.drv.Appended(items, id)
 	switch items[0].Kind { //nolint:exhaustive // the commits
 	case protocol.EventSuspended, protocol.EventCompleted, protocol.EventFailed, protocol.EventCancelled:
-		d.own = w.seq
+		d.own = n.record.Seq
 	}
 	if fact {
 		d.fact = nil

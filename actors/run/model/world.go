@@ -11,8 +11,8 @@ import (
 // world is everything that there is at a moment. Its steps are in step.go and event.go.
 type world struct {
 	m       *machine
-	seq     uint64  // the last of the stream, which holds every log and the signals
-	logs    []*node // by instance
+	logs    []*node  // by instance
+	seqs    []uint64 // the last sequence of each: of its log, or of a signal to it
 	msgs    []message
 	workers [2]worker
 	timers  []timer
@@ -20,9 +20,9 @@ type world struct {
 	heard   []uint16 // words: which inbox got which answer
 	out     []uint16 // words: which effects were published
 	signals int      // how many of the scenario's are stored
-	janitor janitor
-	left    Faults // what may still go wrong
-	bad     string // the rule that is broken
+	janitor *node    // the log of the first instance as the janitor saw it, who is to close it; else nil
+	left    Faults   // what may still go wrong
+	bad     string   // the rule that is broken
 
 	tell func(format string, args ...any) // what happens, for a trace; may be nil
 }
@@ -64,17 +64,12 @@ type timer struct {
 	pending  bool
 }
 
-// janitor looks at the first instance, and then closes it as he saw it.
-type janitor struct {
-	at      *node
-	settled bool
-}
-
 func (m *machine) start() *world {
 	w := &world{m: m, left: m.Faults, paid: make([]uint8, len(m.payments))}
 	for _, t := range m.tries {
 		w.logs = append(w.logs, t.root)
 	}
+	w.seqs = make([]uint64, len(w.logs))
 	for i := range w.workers {
 		w.workers[i].sessions = make([]session, len(m.tries))
 	}
@@ -87,6 +82,7 @@ func (m *machine) start() *world {
 func (w *world) clone() *world {
 	c := *w
 	c.logs = slices.Clone(w.logs)
+	c.seqs = slices.Clone(w.seqs)
 	c.msgs = slices.Clone(w.msgs)
 	c.timers = slices.Clone(w.timers)
 	c.paid = slices.Clone(w.paid)
@@ -117,17 +113,17 @@ func (w *world) broken(rule string) {
 
 // key tells worlds apart. The workers have no names, so those that differ only in them are one.
 func (w *world) key(buf []byte) []byte {
-	b := binary.AppendUvarint(buf, w.seq)
-	for _, n := range w.logs {
-		b = binary.AppendUvarint(b, uint64(n.id))
+	b := buf
+	for i, n := range w.logs {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(n.id)), w.seqs[i])
 	}
 	b = append(b, byte(len(w.msgs)))
 	for _, m := range w.msgs {
-		b = append(b, byte(m.task), byte(m.state), flag(m.late), m.n)
+		b = append(b, byte(m.task), byte(m.state), bit(m.late), m.n)
 	}
 	b = append(b, byte(len(w.timers)))
 	for _, t := range w.timers {
-		b = append(b, byte(t.instance), byte(t.after), flag(t.pending))
+		b = append(b, byte(t.instance), byte(t.after), bit(t.pending))
 		b = append(append(append(b, t.run...), '/'), t.path...)
 	}
 	b = append(b, w.paid...)
@@ -137,8 +133,7 @@ func (w *world) key(buf []byte) []byte {
 			b = binary.AppendUvarint(b, uint64(id))
 		}
 	}
-	b = append(b, byte(w.signals), flag(w.janitor.settled))
-	b = appendNode(b, w.janitor.at)
+	b = appendNode(append(b, byte(w.signals)), w.janitor)
 	l := w.left
 	b = append(b, l.Crash, l.Expire, l.LoseAck, l.Unknown, l.Stale, l.Twice, l.Trouble, l.Leave, l.Listen, l.Janitor)
 	first, second := w.workers[0].key(nil), w.workers[1].key(nil)
@@ -166,7 +161,7 @@ func appendNode(b []byte, n *node) []byte {
 	return binary.AppendUvarint(b, uint64(n.id)+1)
 }
 
-func flag(b bool) byte {
+func bit(b bool) byte {
 	if b {
 		return 1
 	}

@@ -1,0 +1,274 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/skelegent/skelegent-go/actors/run"
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+type code = map[protocol.RunID]string
+
+var (
+	alice = []string{"alice"}
+	bob   = []string{"bob"}
+
+	inputA   = Input{Task: "A", Run: "r1", Inboxes: alice}
+	inputB   = Input{Task: "B", Run: "r2", Inboxes: bob}
+	one      = []Input{inputA}
+	two      = []Input{inputA, inputB}
+	twice    = []Input{inputA, {Task: "A'", Run: "r1", Inboxes: bob}}
+	forAWord = []Signal{{Type: "s"}}
+	waiting  = []protocol.RunID{"r1"} // for a signal that concerned nobody, say
+)
+
+func asks(mode run.Mode) []Input {
+	return []Input{inputA, {Task: "B", Run: "r2", Inboxes: bob, Mode: mode}}
+}
+
+func tell(types ...string) (all []Signal) {
+	for _, t := range types {
+		all = append(all, Signal{Type: t, Run: "r1"})
+	}
+	return all
+}
+
+// Scenarios returns every scenario, in the order of their concerns.
+func Scenarios() []Scenario { return slices.Concat(claims, modes, waits, controls, families, closings) }
+
+// claims are about who may begin, who goes on, and what is settled when.
+var claims = []Scenario{
+	{
+		Name: "one input", Inputs: one, Runs: code{"r1": "pay a; pay b; emit x"},
+		Faults: Faults{Crash: 2, Expire: 1}, Long: Faults{Crash: 2, Expire: 2, LoseAck: 1},
+	},
+	{
+		Name: "two inputs, crash", Inputs: two, Runs: code{"r1": "pay a; emit x", "r2": "pay b; emit x"},
+		Faults: Faults{Crash: 2}, Long: Faults{Crash: 2, LoseAck: 1, Stale: 1},
+	},
+	{
+		Name: "two inputs, zombie", Inputs: two, Runs: code{"r1": "pay a; emit x", "r2": "pay b"},
+		Faults: Faults{Expire: 1, Crash: 1}, Long: Faults{Expire: 2, Crash: 1},
+	},
+	{
+		Name: "two inputs, stale", Inputs: two, Runs: code{"r1": "pay a; emit x", "r2": "pay b"},
+		Faults: Faults{Stale: 2, Crash: 1}, Long: Faults{Stale: 2, Crash: 1, Expire: 1},
+	},
+	{
+		Name: "two inputs, lost acknowledgements", Inputs: two, Runs: code{"r1": "pay a; emit x", "r2": "pay b"},
+		Faults: Faults{LoseAck: 2, Stale: 1}, Long: Faults{LoseAck: 2, Stale: 1, Expire: 1},
+	},
+	{
+		Name: "two inputs, unknown outcomes", Inputs: two, Runs: code{"r1": "pay a; emit x", "r2": "pay b"},
+		Faults: Faults{Unknown: 2}, Long: Faults{Unknown: 2, Crash: 1, Expire: 1},
+	},
+	{
+		Name: "unknown outcome, zombie", Inputs: one, Runs: code{"r1": "pay a; emit x"},
+		Faults: Faults{Unknown: 1, Expire: 1}, Long: Faults{Unknown: 2, Expire: 1, Crash: 1},
+	},
+	{
+		Name: "two inputs in one process", Inputs: two, Runs: code{"r1": "pay a; emit x", "r2": "pay b"}, Hold: 2,
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 2, Expire: 1},
+	},
+	{
+		Name: "trouble, and nodes that leave", Inputs: two, Runs: code{"r1": "pay a; pay c; emit x", "r2": "pay b"},
+		Faults: Faults{Trouble: 1, Leave: 1}, Long: Faults{Trouble: 1, Leave: 1, Crash: 1, Stale: 1},
+	},
+	{
+		Name: "effects of two families", Inputs: two, Runs: code{"r1": "emit x; emit y other", "r2": "pay b; emit x"},
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 2, Expire: 1},
+	},
+	{
+		Name: "duplicate dispatch", Inputs: append(twice, Input{Task: "A''", Run: "r1"}), Runs: code{"r1": "pay a; emit x"},
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1, Stale: 1},
+	},
+	{
+		Name: "duplicate dispatch, zombie", Inputs: twice, Runs: code{"r1": "pay a; emit x"},
+		Faults: Faults{Expire: 1, LoseAck: 1}, Long: Faults{Expire: 2, Crash: 1},
+	},
+	{
+		Name: "duplicate with two inboxes", Runs: code{"r1": "pay a"},
+		Inputs: []Input{inputA, {Task: "A'", Run: "r1", Inboxes: []string{"bob", "carol"}}},
+		Faults: Faults{Crash: 1},
+	},
+	{
+		Name: "duplicate of a suspended run", Inputs: twice, Runs: code{"r1": "await s; pay b"}, Signals: tell("s"),
+		Faults: Faults{Crash: 1},
+	},
+	{
+		Name: "one run id, two inputs", Runs: code{"r1": "pay a"},
+		Inputs: []Input{inputA, {Task: "A'", Run: "r1", Inboxes: bob, Body: "something else"}},
+		Faults: Faults{Crash: 1, LoseAck: 1},
+	},
+	{
+		Name: "attempts", Inputs: two, Runs: code{"r1": "pay a; pay c", "r2": "pay b"}, Policy: run.Policy{Attempts: 1},
+		Faults: Faults{Crash: 2}, Long: Faults{Crash: 3},
+	},
+}
+
+// modes are about inputs that come while a run is open.
+var modes = []Scenario{
+	{
+		Name: "reject", Inputs: asks(run.Reject), Runs: code{"r1": "pay a", "r2": "pay b"},
+		Faults: Faults{Crash: 1, LoseAck: 1}, Long: Faults{Crash: 1, LoseAck: 1, Expire: 1},
+	},
+	{
+		Name: "a bounded queue", Inputs: append(two, Input{Task: "C", Run: "r3", Inboxes: []string{"carol"}}),
+		Runs: code{"r1": "pay a", "r2": "", "r3": ""}, Policy: run.Policy{Queue: 1},
+		Faults: Faults{Crash: 1},
+	},
+	{
+		Name: "steer", Inputs: asks(run.Steer), Runs: code{"r1": "pay a; hear; pay b", "r2": "pay c"},
+		Faults: Faults{Crash: 1, LoseAck: 1}, Long: Faults{Crash: 2, Expire: 1},
+	},
+	{
+		Name: "steer, twice", Runs: code{"r1": "pay a; hear; pay b", "r2": "pay c"},
+		Inputs: append(asks(run.Steer), Input{Task: "B'", Run: "r2", Inboxes: []string{"carol"}, Mode: run.Steer}),
+	},
+	{
+		Name: "steer, and be cancelled", Inputs: asks(run.Steer), Runs: code{"r1": "pay a; hear; pay b", "r2": "pay c"},
+		Signals: []Signal{{Type: run.SignalCancel, Run: "r2"}}, Long: Faults{Crash: 1},
+	},
+	{
+		Name: "interrupt", Inputs: asks(run.Interrupt), Runs: code{"r1": "pay a; pay c", "r2": "pay b"},
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1},
+	},
+	{
+		// The carrier of the suspended run must not resume it: its acknowledgement may be on its way.
+		Name: "interrupt a suspended run", Inputs: asks(run.Interrupt), Runs: code{"r1": "await s", "r2": "pay b"},
+		Stay: waiting, Faults: Faults{Expire: 1, Crash: 1}, Long: Faults{Expire: 1, Crash: 1, LoseAck: 1},
+	},
+}
+
+// waits are about runs that wait, and what ends that.
+var waits = []Scenario{
+	{
+		Name: "a signal for this run", Inputs: one, Runs: code{"r1": "pay a; await s; pay b"}, Signals: tell("s"),
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1, Stale: 1},
+	},
+	{
+		Name: "a signal, zombie", Inputs: one, Runs: code{"r1": "await s; pay a"}, Signals: tell("s"),
+		Faults: Faults{Expire: 1, LoseAck: 1}, Long: Faults{Expire: 2, Crash: 1},
+	},
+	{
+		Name: "a signal, stale", Inputs: one, Runs: code{"r1": "await s; pay a"}, Signals: tell("s"),
+		Faults: Faults{Stale: 2, Crash: 1}, Long: Faults{Stale: 2, Expire: 1, Crash: 1},
+	},
+	{
+		Name: "a signal, unknown outcomes", Inputs: one, Runs: code{"r1": "await s; pay a"}, Signals: tell("s"),
+		Faults: Faults{Unknown: 2, Twice: 1}, Long: Faults{Unknown: 2, Crash: 1},
+	},
+	{
+		Name: "a signal for whoever is open", Inputs: one, Runs: code{"r1": "await s; pay a"}, Signals: forAWord, Stay: waiting,
+		Faults: Faults{Crash: 1, Twice: 1}, Long: Faults{Crash: 1, Twice: 1, Expire: 1},
+	},
+	{
+		Name: "a signal when the run is over", Inputs: two, Runs: code{"r1": "pay a", "r2": "await s"},
+		Signals: append(tell("s"), forAWord...), Stay: []protocol.RunID{"r2"}, Long: Faults{Crash: 1},
+	},
+	{
+		Name: "signals in their order", Inputs: one, Runs: code{"r1": "await s; pay a; await s"}, Signals: tell("s", "s"),
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1},
+	},
+	{
+		Name: "approval", Inputs: one, Runs: code{"r1": "ask; pay a; emit x"}, Signals: []Signal{{Type: run.SignalApprove}}, Stay: waiting,
+		Faults: Faults{Crash: 1, Expire: 1}, Long: Faults{Crash: 2, Expire: 1},
+	},
+	{
+		// The second click on the button is not the answer to the next question.
+		Name: "approval, twice", Inputs: one, Runs: code{"r1": "ask; pay a; ask"}, Stay: waiting,
+		Signals: []Signal{{Type: run.SignalApprove}, {Type: run.SignalApprove}}, Long: Faults{Crash: 1},
+	},
+	{
+		Name: "sleep", Inputs: one, Runs: code{"r1": "pay a; sleep; pay b"},
+		Faults: Faults{Crash: 1, Twice: 1}, Long: Faults{Crash: 1, Twice: 1, Expire: 1},
+	},
+	{
+		Name: "sleep, zombie", Inputs: one, Runs: code{"r1": "sleep; pay b"},
+		Faults: Faults{Expire: 1, Stale: 1}, Long: Faults{Expire: 1, Stale: 1, Crash: 1},
+	},
+	{
+		Name: "a deadline", Inputs: one, Runs: code{"r1": "await s or time; pay a"}, Signals: tell("s"),
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1, Twice: 1},
+	},
+	{
+		Name: "retry", Inputs: one, Runs: code{"r1": "pay a; retry; pay b"}, Policy: run.Policy{Attempts: 3},
+		Faults: Faults{Crash: 1, Expire: 1}, Long: Faults{Crash: 2, Expire: 1},
+	},
+}
+
+// controls are about signals that every run understands.
+var controls = []Scenario{
+	{
+		Name: "cancel", Inputs: one, Runs: code{"r1": "pay a; await s; pay b"}, Signals: append(tell(run.SignalCancel), tell("s")...),
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1},
+	},
+	{
+		Name: "cancel, and listen", Inputs: one, Runs: code{"r1": "pay a; pay b"}, Signals: tell(run.SignalCancel),
+		Faults: Faults{Listen: 2, Crash: 1, Expire: 1},
+	},
+	{
+		Name: "cancel what waits its turn", Inputs: two, Runs: code{"r1": "pay a", "r2": "pay b"},
+		Signals: []Signal{{Type: run.SignalCancel, Run: "r2"}}, Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1},
+	},
+	{
+		Name: "pause and resume", Inputs: one, Runs: code{"r1": "pay a; pay b"}, Signals: tell(run.SignalPause, run.SignalResume),
+		Faults: Faults{Crash: 1, Twice: 1}, Long: Faults{Crash: 1, Expire: 1},
+	},
+	{
+		Name: "pause while it waits", Inputs: one, Runs: code{"r1": "await s; pay a"},
+		Signals: tell(run.SignalPause, "s", run.SignalResume), Long: Faults{Crash: 1},
+	},
+	{
+		Name: "pause and cancel", Inputs: one, Runs: code{"r1": "pay a; pay b"}, Signals: tell(run.SignalPause, run.SignalCancel),
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1},
+	},
+}
+
+// families are about runs that begin runs.
+var families = []Scenario{
+	{
+		Name: "child", Inputs: one, Runs: code{"r1": "call c; pay a", "r1.1": "pay k; emit x"},
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1},
+	},
+	{
+		Name: "child, zombie", Inputs: one, Runs: code{"r1": "call c", "r1.1": "pay k"},
+		Faults: Faults{Expire: 1}, Long: Faults{Expire: 1, LoseAck: 1, Stale: 1},
+	},
+	{
+		Name: "child that is turned away", Inputs: append(one, Input{Task: "X", Run: "x", In: "c"}),
+		Runs: code{"r1": "call c reject; pay a", "r1.1": "pay k", "x": "pay x"}, Long: Faults{Crash: 1},
+	},
+	{
+		Name: "child of a cancelled run", Inputs: one, Runs: code{"r1": "call c; pay a", "r1.1": "pay k"}, Signals: tell(run.SignalCancel),
+	},
+	{
+		// Its start was recorded, its input never sent: nobody but the bar ends the wait of the parent.
+		Name: "child that never began", Inputs: one, Runs: code{"r1": "call c", "r1.1": ""}, Signals: tell(run.SignalCancel),
+		Alone: true, Faults: Faults{Crash: 1}, Long: Faults{Crash: 2},
+	},
+	{
+		Name: "child of a dead run", Inputs: one, Runs: code{"r1": "call c", "r1.1": "await s"}, Policy: run.Policy{Attempts: 1},
+		Alone: true, Faults: Faults{Crash: 2}, Stay: append(waiting, "r1.1"),
+	},
+	{
+		Name: "detached child", Inputs: one, Runs: code{"r1": "spawn c; await child; pay a", "r1.1": "pay k"},
+		Faults: Faults{Crash: 1}, Long: Faults{Crash: 1, Expire: 1},
+	},
+}
+
+// closings are about what is folded and put away.
+var closings = []Scenario{
+	{
+		Name: "snapshots", Inputs: two, Runs: code{"r1": "pay a; emit x", "r2": "pay b; emit x"}, Policy: run.Policy{Snapshot: 3},
+		Faults: Faults{Crash: 1, LoseAck: 1}, Long: Faults{Crash: 1, Expire: 1, LoseAck: 1},
+	},
+	{
+		Name: "janitor", Inputs: two, Runs: code{"r1": "pay a; emit x", "r2": "pay b; emit x"},
+		Faults: Faults{Janitor: 2, Crash: 1}, Long: Faults{Janitor: 2, Crash: 2, LoseAck: 1},
+	},
+	{
+		Name: "janitor, lost acknowledgement", Inputs: one, Runs: code{"r1": "await s; pay a"}, Signals: tell("s"),
+		Faults: Faults{Janitor: 1, LoseAck: 1, Stale: 1}, Long: Faults{Janitor: 1, LoseAck: 1, Stale: 1, Expire: 1},
+	},
+}
