@@ -200,8 +200,17 @@ func (l *Limits) limits() agent.Limits {
 	}
 }
 
-// tool makes an entry of an agent's tools. A bare name is a built-in tool, or else an operator of the manifest.
+// tool makes an entry of an agent's tools.
 func (m *Manifest) tool(t Tool, deps Deps) (tool.Tool, error) {
+	made, err := m.bareTool(t, deps)
+	if err != nil || !t.Approval {
+		return made, err
+	}
+	return tool.Approved(made), nil
+}
+
+// bareTool makes it without what a person has to say. A bare name is a built-in tool, or else an operator of the manifest.
+func (m *Manifest) bareTool(t Tool, deps Deps) (tool.Tool, error) {
 	builtin, id := t.Tool, t.Operator
 	if slices.Contains(tool.Builtins(), t.name) {
 		builtin = t.name

@@ -49,6 +49,7 @@ type Tool struct {
 	Operator    string `yaml:"operator"`
 	As          string `yaml:"as"`
 	Description string `yaml:"description"`
+	Approval    bool   `yaml:"approval"` // a person must allow each call
 
 	name string // the short form: a built-in tool, or an operator of the manifest
 	line int
@@ -63,7 +64,7 @@ func (t *Tool) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	case yaml.MappingNode:
 		type plain Tool
-		return decodeMapping(n, (*plain)(t), "tool", "operator", "as", "description")
+		return decodeMapping(n, (*plain)(t), "tool", "operator", "as", "description", "approval")
 	default:
 		return errorOf(n, "a tool must be a name, {tool: NAME} or {operator: ID}")
 	}

@@ -11,16 +11,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/protocol"
 )
 
 func newDead(a *app) *cobra.Command {
 	return group(&cobra.Command{
 		Use: "dead", Short: "Look after what could not be processed",
 		Long: `Dead letters hold what could not be processed, whole, with the reason. An effect that failed can be asked for again;
-its id stays the same, so an executor that knows it does nothing twice.`,
+its id stays the same, so an executor that knows it does nothing twice. The input of a run that failed can be given to its
+operator again, as a run of its own: in the same session if it has one.`,
 		Example: "  skelegent dead ls\n  skelegent dead show 17\n  skelegent dead retry 17 --nkey .skelegent/node.key",
 	}, newDeadList(a), newDeadShow(a),
-		newDeadChange(a, "retry", "Ask for an effect again, and remove its letter", "retried",
+		newDeadChange(a, "retry", "Do it again, an effect or a run, and remove the letter", "retried",
 			func(ctx context.Context, s *session, d bus.DeadMessage) error { return s.RetryDead(ctx, d) }),
 		newDeadChange(a, "drop", "Remove a letter", "dropped",
 			func(ctx context.Context, s *session, d bus.DeadMessage) error { return s.DropDead(ctx, d) }))
@@ -66,11 +68,19 @@ func (a *app) showLetters(found []bus.DeadMessage) error {
 	rows := make([][]string, len(found))
 	for i, d := range found {
 		rows[i] = []string{
-			strconv.FormatUint(d.Seq, 10), age(d.Time), string(d.Letter.Operator), effectText(d.Letter.Effect),
+			strconv.FormatUint(d.Seq, 10), age(d.Time), string(d.Letter.Operator), letterKind(&d.Letter),
 			strconv.Itoa(len(d.Copies)), clip(d.Letter.ID, 80), clip(string(d.Letter.Reason.Code)+": "+d.Letter.Reason.Message, 80),
 		}
 	}
 	return a.out.table([]string{"SEQ", "AGE", "OPERATOR", "KIND", "LETTERS", "ID", "REASON"}, rows)
+}
+
+// letterKind is what a letter is about.
+func letterKind(l *protocol.DeadLetter) string {
+	if len(l.Input) > 0 {
+		return "run"
+	}
+	return effectText(l.Effect)
 }
 
 func newDeadShow(a *app) *cobra.Command {
@@ -109,9 +119,13 @@ func (a *app) showLetter(d bus.DeadMessage) error {
 			a.out.printf("%-9s %s\n", row[0], oneLine(row[1]))
 		}
 	}
-	if l.Effect != nil {
+	switch {
+	case l.Effect != nil:
 		a.out.print("effect    ")
 		return a.out.json(l.Effect.Effect)
+	case len(l.Input) > 0:
+		a.out.print("input     ")
+		return a.out.json(l.Input)
 	}
 	raw := l.Raw
 	if !utf8.Valid(raw) {

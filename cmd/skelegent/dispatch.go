@@ -8,14 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/actors/run"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
 func newDispatch(a *app) *cobra.Command {
 	var f dispatchFlags
-	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "dispatch OPERATOR [TEXT|-]",
 		Short: "Have an operator do something, and print its answer",
@@ -23,27 +22,29 @@ func newDispatch(a *app) *cobra.Command {
 comes.
 
 The text is taken from the standard input for -, or if there is none and the standard input is no terminal. A text
-that begins with { is an OperatorInput in JSON; the flags then override what it says.`,
+that begins with { is an OperatorInput in JSON; the flags then override what it says.
+
+The run of a durable operator goes on whatever becomes of this command; result finds what it came to. With --task the
+input is stored, and done as soon as a node hosts the operator. To begin later (--at, --in) needs a node's credentials.`,
 		Example: `  skelegent dispatch assistant "What time is it in Oslo?"
   skelegent dispatch assistant --session tea "And in Lima?"
   skelegent dispatch reviewer - < change.diff
+  skelegent dispatch assistant --task "Read all of it" && skelegent runs assistant
+  skelegent dispatch assistant --in 1h "Water the plants" --nkey .skelegent/node.key
   skelegent dispatch assistant --json '{"message": "Hello", "config": {"max_turns": 3}}'`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.session, "session", "", "conversation that the message belongs to")
-	flags.StringVar(&f.runID, "run-id", "", "`ID` of the run (default a new UUIDv7)")
-	flags.DurationVar(&timeout, "timeout", bus.DefaultTimeout, "how long to wait for the answer")
-	flags.StringVar(&f.model, "model", "", "model instead of the operator's own")
-	flags.StringVar(&f.maxCost, "max-cost", "", "end the run beyond this cost in `USD`, such as 0.05")
-	flags.Uint32Var(&f.maxTurns, "max-turns", 0, "end the run after this many turns")
-	f.given = flags.Changed
+	f.add(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if timeout <= 0 {
-			return usagef("--timeout must be above 0")
+		if err := f.check(); err != nil {
+			return err
 		}
 		if err := wire.CheckOperator(args[0]); err != nil {
 			return usageError(err)
+		}
+		begin, err := f.begin(time.Now())
+		if err != nil {
+			return err
 		}
 		text, err := a.text(args[1:], "text")
 		if err != nil {
@@ -53,25 +54,48 @@ that begins with { is an OperatorInput in JSON; the flags then override what it 
 		if err != nil {
 			return err
 		}
-		run, err := f.run()
+		id, err := f.id()
 		if err != nil {
 			return err
 		}
-		return a.withConn(cmd, timeout, func(ctx context.Context, s *session) error {
-			return a.dispatch(ctx, s, protocol.OperatorID(args[0]), in, run)
-		})
+		j := job{operator: protocol.OperatorID(args[0]), in: in, run: id, whenBusy: f.whenBusy, begin: begin}
+		if !f.task {
+			return a.withConn(cmd, f.timeout, func(ctx context.Context, s *session) error { return a.dispatch(ctx, s, j) })
+		}
+		limit := a.flags.timeout
+		if f.given("timeout") {
+			limit = f.timeout
+		}
+		return a.withConn(cmd, limit, func(ctx context.Context, s *session) error { return a.submit(ctx, s, j) })
 	}
 	return cmd
 }
 
-func (a *app) dispatch(ctx context.Context, s *session, operator protocol.OperatorID, in protocol.OperatorInput, run protocol.RunID) error {
-	finish := func(text string) { a.out.print(a.out.text(text) + "\n") }
+// job is an input on its way.
+type job struct {
+	operator protocol.OperatorID
+	in       protocol.OperatorInput
+	run      protocol.RunID
+	whenBusy string
+	begin    time.Time
+}
+
+func (j *job) instance() string {
+	if j.in.Session != nil {
+		return string(*j.in.Session)
+	}
+	return string(j.run)
+}
+
+func (j *job) workflow() protocol.WorkflowID {
+	return protocol.WorkflowID(string(j.operator) + "/" + j.instance())
+}
+
+func (a *app) dispatch(ctx context.Context, s *session, j job) error {
+	show := func(text string) { a.out.print(a.out.text(text)) }
+	finish := func(text string) { show(text + "\n") }
 	if a.out.tty && !a.flags.json {
-		instance := string(run)
-		if in.Session != nil {
-			instance = string(*in.Session)
-		}
-		stream, err := a.follow(ctx, s, string(operator), instance, run)
+		stream, err := followRun(ctx, s, &j, show, func(w *run.Wait) { a.sayWaiting(j.workflow(), w) })
 		if err != nil {
 			return err
 		}
@@ -79,21 +103,33 @@ func (a *app) dispatch(ctx context.Context, s *session, operator protocol.Operat
 		finish = stream.finish
 	}
 	start := time.Now()
-	out, err := bus.NewDispatcher(s.Conn).Dispatch(protocol.WithCall(ctx, protocol.Call{Run: run}), operator, in)
+	out, err := request(ctx, s, j)
 	if err != nil {
-		return err
+		return goesOn(ctx, s, j, err)
 	}
 	if a.flags.json {
-		body, err := protocol.Marshal(out)
-		if err != nil {
-			return fmt.Errorf("write the output: %w", err)
-		}
-		a.out.print(string(body) + "\n")
-	} else {
-		finish(messageText(out.Message))
+		finish = func(string) { err = a.printOutput(out) }
 	}
-	a.footer(out, run, time.Since(start))
+	finish(messageText(out.Message))
+	a.footer(out, j.run, time.Since(start))
+	return err
+}
+
+// printOutput prints an output for machines.
+func (a *app) printOutput(out protocol.OperatorOutput) error {
+	body, err := protocol.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	a.out.print(a.out.text(string(body)) + "\n")
 	return nil
+}
+
+// sayWaiting tells a person at a terminal what a run waits for, if somebody has to say it.
+func (a *app) sayWaiting(workflow protocol.WorkflowID, w *run.Wait) {
+	if hint := answerHint(workflow, w); hint != "" && a.err.tty {
+		a.err.print(a.err.in(yellow, oneLine("waits for "+waitText(w)+": "+hint)) + "\n")
+	}
 }
 
 // messageText is what a message says: its texts, and the JSON of what is none.
@@ -114,7 +150,7 @@ func messageText(c protocol.Content) string {
 }
 
 // footer says what a run took, for a person, and how it ended if not as it should, for everybody.
-func (a *app) footer(out protocol.OperatorOutput, run protocol.RunID, took time.Duration) {
+func (a *app) footer(out protocol.OperatorOutput, id protocol.RunID, took time.Duration) {
 	if a.err.tty {
 		md := out.Metadata
 		cost := md.Cost.Text() + " USD"
@@ -122,7 +158,7 @@ func (a *app) footer(out protocol.OperatorOutput, run protocol.RunID, took time.
 			cost += fmt.Sprintf(" and %d calls without a price", md.UnpricedCalls)
 		}
 		line := fmt.Sprintf("%s, %d tokens in, %d out, %s, %s, run %s",
-			out.ExitReason, md.TokensIn, md.TokensOut, cost, took.Round(time.Millisecond), run)
+			out.ExitReason, md.TokensIn, md.TokensOut, cost, took.Round(time.Millisecond), id)
 		if n := len(out.Effects); n > 0 {
 			line += fmt.Sprintf(", %d effects declared", n)
 		}

@@ -4,59 +4,98 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/skelegent/skelegent-go/actors/run"
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/protocol"
+	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
 // stream shows the tokens of one run on a terminal while they come.
 type stream struct {
-	sub  *nats.Subscription
+	subs []*nats.Subscription
+	msgs chan *nats.Msg
+	log  string // what the subjects of committed events begin with
 	end  context.CancelFunc
 	done sync.WaitGroup
 	show telling
+
+	suspended func(*run.Wait)
 }
 
-// follow begins to show a run that is about to be dispatched. All kinds of event are subscribed to, not the tokens
-// alone: their numbers tell whether one was lost, and a model call that is made again takes back what it said.
-func (a *app) follow(ctx context.Context, s *session, operator, instance string, run protocol.RunID) (*stream, error) {
-	live, _ := bus.EventSubjects(s.Names(), operator, instance)
-	s.tolerate(live) // without tokens the answer is still printed
-	sub, err := s.NATS().SubscribeSync(live)
-	if err != nil {
-		return nil, bus.Translate("subscribe to "+live, err)
+// streamBuffer is how many events wait to be shown. What is beyond is lost, and then the answer is shown as a whole.
+const streamBuffer = 16 << 10
+
+// followRun begins to show a run that is about to be dispatched. All kinds of event are subscribed to, not the tokens
+// alone: their numbers tell whether one was lost, and a model call that is made again takes back what it said. Of a run that
+// has a log, what is committed comes as an event of the log, and the rest live as ever.
+//
+// print shows a piece of the answer; suspended, if not nil, is told what the run waits for.
+func followRun(ctx context.Context, s *session, j *job, print func(string), suspended func(*run.Wait)) (*stream, error) {
+	live, _ := bus.EventSubjects(s.Names(), string(j.operator), j.instance())
+	log := s.Names().Event(s.Names().RunLog(string(j.operator), wire.Escape(j.instance())))
+	f := &stream{
+		msgs: make(chan *nats.Msg, streamBuffer), log: log, suspended: suspended,
+		show: telling{run: j.run, print: print},
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	f := &stream{sub: sub, end: cancel, show: telling{run: run, print: func(s string) { a.out.print(a.out.text(s)) }}}
+	for _, subject := range []string{live, log} {
+		s.tolerate(subject) // without tokens the answer is still printed
+		sub, err := s.NATS().ChanSubscribe(subject, f.msgs)
+		if err != nil {
+			return nil, bus.Translate("subscribe to "+subject, err)
+		}
+		f.subs = append(f.subs, sub)
+	}
+	ctx, f.end = context.WithCancel(ctx)
 	f.done.Go(func() {
 		for {
-			m, err := sub.NextMsgWithContext(ctx)
-			if err != nil {
+			select {
+			case m := <-f.msgs:
+				f.feed(m)
+			case <-ctx.Done():
 				return
 			}
-			f.feed(m)
 		}
 	})
 	return f, nil
 }
 
 func (f *stream) feed(m *nats.Msg) {
-	if event, err := protocol.DecodeEvent(m.Data); err == nil {
-		f.show.event(event)
+	event, err := protocol.DecodeEvent(m.Data)
+	if err != nil {
+		return
+	}
+	if m.Subject != f.log {
+		f.show.live(event)
+		return
+	}
+	if event.Run != f.show.run {
+		return
+	}
+	for _, part := range append([]protocol.EventPart{{Kind: event.Kind, Data: event.Data}}, event.Also...) {
+		f.show.committed(part.Kind)
+		var d run.Suspended
+		if part.Kind == protocol.EventSuspended && f.suspended != nil && protocol.Unmarshal(part.Data, &d) == nil {
+			f.show.endLine()
+			f.suspended(&d.Wait)
+		}
 	}
 }
 
-// finish prints what is not yet there of the whole answer. It comes behind all of the run's events, so they are here.
+// finish prints what is not yet there of the whole answer. It comes behind most of the run's events, so they are here.
 func (f *stream) finish(text string) {
 	f.end()
 	f.done.Wait()
-	for n, _, err := f.sub.Pending(); err == nil && n > 0; n-- {
-		if m, err := f.sub.NextMsg(time.Second); err == nil {
+	for {
+		select {
+		case m := <-f.msgs:
 			f.feed(m)
+			continue
+		default:
 		}
+		break
 	}
 	f.show.finish(text)
 }
@@ -64,7 +103,9 @@ func (f *stream) finish(text string) {
 func (f *stream) stop() {
 	f.end()
 	f.done.Wait()
-	_ = f.sub.Unsubscribe() // the connection may be gone, and then so is the subscription
+	for _, sub := range f.subs {
+		_ = sub.Unsubscribe() // the connection may be gone, and then so is the subscription
+	}
 	f.show.stop()
 }
 
@@ -80,7 +121,8 @@ type telling struct {
 	ended    bool
 }
 
-func (t *telling) event(e protocol.Event) {
+// live takes an event that no log keeps.
+func (t *telling) live(e protocol.Event) {
 	if e.Run != t.run {
 		return
 	}
@@ -106,6 +148,13 @@ func (t *telling) event(e protocol.Event) {
 		t.turn.WriteString(data.Content)
 		t.print(data.Content)
 	default:
+	}
+}
+
+// committed takes an event of the run's log.
+func (t *telling) committed(kind protocol.EventKind) {
+	if kind == protocol.EventInferenceCompleted {
+		t.answered = true
 	}
 }
 

@@ -133,7 +133,7 @@ func TestTelling(t *testing.T) {
 					seq += 1 + e.skip
 					e.run = "r1"
 				}
-				tell.event(protocol.Event{Kind: e.kind, Run: e.run, Seq: seq, Data: fmt.Appendf(nil, `{"content":%q}`, e.content)})
+				tell.live(protocol.Event{Kind: e.kind, Run: e.run, Seq: seq, Data: fmt.Appendf(nil, `{"content":%q}`, e.content)})
 			}
 			tell.finish(tc.text)
 			tell.stop()
@@ -146,7 +146,7 @@ func TestTelling(t *testing.T) {
 		t.Parallel()
 		var got strings.Builder
 		tell := telling{run: "r1", print: func(s string) { got.WriteString(s) }}
-		tell.event(protocol.Event{Kind: protocol.EventProgress, Run: "r1", Seq: 1, Data: []byte(`{"content":"half"}`)})
+		tell.live(protocol.Event{Kind: protocol.EventProgress, Run: "r1", Seq: 1, Data: []byte(`{"content":"half"}`)})
 		if tell.stop(); got.String() != "half\n" {
 			t.Errorf("got %q", got.String())
 		}

@@ -3,24 +3,29 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/skelegent/skelegent-go/actors/inspect"
 	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/bus/task"
 )
 
 func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check the server, the streams and what waits",
-		Long: `Check the connection, JetStream, streams and buckets, the copies in a cluster, the clocks, the operators, the pending
-effects and the dead letters, and say what to do about what is wrong. Nothing is changed. Exit code 1 if a check fails.`,
+		Long: `Check the connection, JetStream, streams and buckets, the copies in a cluster, the clocks, the operators, the tasks and
+timers, the pending effects and the dead letters, and say what to do about what is wrong. Nothing is changed. Exit code 1
+if a check fails.`,
 		Example: "  skelegent doctor\n  skelegent doctor --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var findings []bus.Finding
 			err := a.withConn(cmd, a.flags.timeout, func(ctx context.Context, s *session) error {
-				findings = append(s.Check(ctx, bus.Topology{}), checkOperators(ctx, s))
+				findings = append(s.Check(ctx, bus.Topology{}), checkOperators(ctx, s), checkTasks(ctx, s), checkTimers(ctx, s))
 				return context.Cause(ctx)
 			})
 			if err != nil {
@@ -33,7 +38,7 @@ effects and the dead letters, and say what to do about what is wrong. Nothing is
 
 func checkOperators(ctx context.Context, s *session) bus.Finding {
 	f := bus.Finding{Name: "operators", Level: bus.LevelOK}
-	found, err := s.Operators(ctx, 300*time.Millisecond)
+	found, err := s.Operators(ctx, discoveryWait)
 	switch {
 	case err != nil:
 		f.Level, f.Text = bus.LevelFail, err.Error()
@@ -45,6 +50,53 @@ func checkOperators(ctx context.Context, s *session) bus.Finding {
 			nodes[o.Metadata["skelegent.node"]] = true
 		}
 		f.Text = fmt.Sprintf("%d on %d nodes", len(found), len(nodes))
+	}
+	return f
+}
+
+// checkTasks finds tasks that nobody takes, or that wait for very long.
+func checkTasks(ctx context.Context, s *session) bus.Finding {
+	f := bus.Finding{Name: "tasks", Level: bus.LevelOK, Text: "none waits"}
+	pending, err := task.New(s.Conn).Pending(ctx)
+	if err != nil {
+		f.Level, f.Text = bus.LevelFail, err.Error()
+		return f
+	}
+	var n uint64
+	var alone []string
+	for _, p := range pending {
+		for name, q := range map[string]task.Queue{"inputs": p.Inputs, "wakes": p.Wakes} {
+			n += q.Messages
+			if q.Messages > 0 && !q.Listening {
+				alone = append(alone, fmt.Sprintf("%s (%d %s, since %s)", p.Operator, q.Messages, name, age(q.Oldest)))
+			}
+		}
+	}
+	if n > 0 {
+		f.Text = fmt.Sprintf("%d wait or are in work", n)
+	}
+	if len(alone) > 0 {
+		slices.Sort(alone)
+		f.Level, f.Text = bus.LevelWarn, "waiting, and nobody takes them: "+strings.Join(alone, ", ")
+		f.Do = "start a node that hosts these operators"
+	}
+	return f
+}
+
+// checkTimers counts what is set to come.
+func checkTimers(ctx context.Context, s *session) bus.Finding {
+	f := bus.Finding{Name: "timers", Level: bus.LevelOK, Text: "none is set"}
+	timers, err := inspect.New(s.Conn).Timers(ctx)
+	if err != nil {
+		f.Level, f.Text = bus.LevelFail, err.Error()
+		return f
+	}
+	parts := make([]string, 0, len(timers))
+	for _, operator := range slices.Sorted(maps.Keys(timers)) {
+		parts = append(parts, fmt.Sprintf("%s (%d)", operator, timers[operator]))
+	}
+	if len(parts) > 0 {
+		f.Text = "set: " + strings.Join(parts, ", ")
 	}
 	return f
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/skelegent/skelegent-go/actors/run"
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
@@ -65,8 +67,10 @@ func (a *app) eventText(o bus.Observation) string {
 	}
 	kind := fmt.Sprintf("%-20s", oneLine(string(e.Kind)))
 	switch e.Kind {
-	case protocol.EventFailed:
+	case protocol.EventFailed, protocol.EventCancelled, protocol.EventRefused:
 		kind = a.out.in(red, kind)
+	case protocol.EventSuspended:
+		kind = a.out.in(yellow, kind)
 	case protocol.EventCompleted, protocol.EventEffectDone:
 		kind = a.out.in(green, kind)
 	case protocol.EventProgress:
@@ -78,7 +82,16 @@ func (a *app) eventText(o bus.Observation) string {
 		where += " run " + string(e.Run)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s  %s  %s  %s%s",
-		e.Time.Local().Format("15:04:05.000"), kind, oneLine(where), seq, clip(summary(e), maxSummary)))
+		e.Time.Local().Format("15:04:05.000"), kind, oneLine(where), seq, clip(summaries(e), maxSummary)))
+}
+
+// summaries are those of an event and of what was committed with it.
+func summaries(e *protocol.Event) string {
+	text := summary(e)
+	for _, part := range e.Also {
+		text += "; " + string(part.Kind) + " " + summary(&protocol.Event{Kind: part.Kind, Data: part.Data})
+	}
+	return text
 }
 
 // eventData are the fields of all kinds of event that a summary is made of.
@@ -95,6 +108,22 @@ type eventData struct {
 	EffectID   string                   `json:"effect_id"`
 	Family     string                   `json:"family"`
 	Outcomes   []protocol.EffectOutcome `json:"outcomes"`
+
+	// Of the log of a durable run.
+	Node    string      `json:"node"`
+	Attempt int         `json:"attempt"`
+	Resumed bool        `json:"resumed"`
+	Wait    *run.Wait   `json:"wait"`
+	Reason  string      `json:"reason"`
+	Signal  *run.Signal `json:"signal"`
+	Timer   *run.Timer  `json:"timer"`
+	Child   *struct {
+		Run protocol.RunID `json:"run"`
+	} `json:"child"`
+	Ignored bool   `json:"ignored"`
+	Path    string `json:"path"`
+	Step    string `json:"step"`
+	Name    string `json:"name"`
 }
 
 // summary says in a few words what an event says; of an unknown kind its data.
@@ -106,6 +135,9 @@ func summary(e *protocol.Event) string {
 	}
 	switch e.Kind {
 	case protocol.EventInvocationStarted:
+		if d.Node != "" {
+			return claimText(&d)
+		}
 		return "trigger " + string(d.Trigger)
 	case protocol.EventProgress:
 		return d.Content
@@ -118,10 +150,10 @@ func summary(e *protocol.Event) string {
 		}
 		return text
 	case protocol.EventToolCallAssembled, protocol.EventToolResultReceived:
-		if d.IsError {
-			return d.Capability + " failed"
+		if name := cmp.Or(d.Capability, d.Name); d.IsError {
+			return name + " failed"
 		}
-		return d.Capability
+		return cmp.Or(d.Capability, d.Name)
 	case protocol.EventIntentDeclared:
 		return d.EffectID
 	case protocol.EventCompleted:
@@ -132,6 +164,20 @@ func summary(e *protocol.Event) string {
 		if d.Error != nil {
 			return string(d.Error.Code) + ": " + d.Error.Message
 		}
+	case protocol.EventSuspended:
+		return "waits for " + waitText(d.Wait)
+	case protocol.EventNoted:
+		return notedText(&d)
+	case protocol.EventStepStarted, protocol.EventStepCompleted:
+		return strings.TrimSpace(d.Path + " " + d.Step + " " + d.Name)
+	case protocol.EventCancelled:
+		return d.Reason
+	case protocol.EventQueued, protocol.EventAttached, protocol.EventSnapshot, protocol.EventClosed:
+		return ""
+	case protocol.EventRefused:
+		if d.Error != nil {
+			return string(d.Error.Code) + ": " + d.Error.Message
+		}
 	case protocol.EventEffectActing, protocol.EventEffectReleased:
 		return d.Family
 	case protocol.EventEffectDone:
@@ -139,6 +185,31 @@ func summary(e *protocol.Event) string {
 	default:
 	}
 	return string(e.Data)
+}
+
+func claimText(d *eventData) string {
+	text := fmt.Sprintf("node %s, attempt %d", d.Node, d.Attempt)
+	if d.Resumed {
+		text += ", resumed"
+	}
+	return text
+}
+
+// notedText says what reached an instance.
+func notedText(d *eventData) string {
+	text := ""
+	switch {
+	case d.Signal != nil:
+		text = "signal " + d.Signal.Type
+	case d.Timer != nil:
+		text = "timer of step " + d.Timer.Path
+	case d.Child != nil:
+		text = "end of run " + string(d.Child.Run)
+	}
+	if d.Ignored {
+		text += ", ignored"
+	}
+	return text
 }
 
 func outcomesText(outcomes []protocol.EffectOutcome) string {

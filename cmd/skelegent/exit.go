@@ -87,7 +87,7 @@ func hint(e *protocol.Error) string {
 		return "; there are: " + operators
 	case e.RetryAfter > 0:
 		return "; try again in " + e.RetryAfter.String()
-	case e.Code == protocol.CodeTimeout && !strings.Contains(e.Message, "--timeout"):
+	case e.Code == protocol.CodeTimeout && !strings.Contains(e.Message, "--timeout") && !strings.Contains(e.Message, "skelegent "):
 		return "; give it longer with --timeout"
 	}
 	return ""

@@ -24,7 +24,7 @@ import (
 type hostConfig struct {
 	connect     bus.ConnectConfig // used if remote
 	remote      bool
-	data        string // data directory of the embedded server
+	data        string // data directory of the embedded server; of a remote node, where its identity is, or empty
 	listen      string
 	allowRemote bool
 	noSync      bool
@@ -39,7 +39,8 @@ type hostConfig struct {
 // host is a running node with all that it stands on.
 type host struct {
 	cfg    hostConfig
-	server *embed.Server // nil if remote
+	server *embed.Server   // nil if remote
+	id     *embed.Identity // of a remote node that keeps one
 	conn   *bus.Conn
 	node   *actors.Node
 }
@@ -66,8 +67,11 @@ func startHost(ctx context.Context, cfg hostConfig) (_ *host, err error) {
 		return nil, err
 	}
 	nodeCfg := actors.Config{Name: cfg.name, State: store, Topology: topology, DrainTimeout: cfg.drain, Logger: cfg.log}
-	if h.server != nil {
+	switch {
+	case h.server != nil:
 		nodeCfg.ID = h.server.NodeID()
+	case h.id != nil:
+		nodeCfg.ID = h.id.NodeID()
 	}
 	if h.node, err = actors.NewNode(h.conn, nodeCfg); err != nil {
 		return nil, err
@@ -83,6 +87,13 @@ func startHost(ctx context.Context, cfg hostConfig) (_ *host, err error) {
 
 func (h *host) connect(ctx context.Context) error {
 	if h.cfg.remote {
+		if h.cfg.data != "" {
+			id, err := embed.OpenIdentity(h.cfg.data)
+			if err != nil {
+				return err
+			}
+			h.id = id
+		}
 		conn, err := bus.Connect(ctx, h.cfg.connect)
 		h.conn = conn
 		return err
@@ -124,6 +135,9 @@ func (h *host) stop(ctx context.Context) error {
 	}
 	if h.server != nil {
 		errs = append(errs, h.server.Stop(ctx))
+	}
+	if h.id != nil {
+		errs = append(errs, h.id.Close())
 	}
 	return errors.Join(errs...)
 }

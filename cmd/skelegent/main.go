@@ -1,5 +1,5 @@
 // Command skelegent runs nodes and talks to them: it dispatches work to operators, shows what is there and what
-// happens, and looks after effects, dead letters and state.
+// happens, looks after runs, effects, dead letters and state, and carries what people decide to them.
 //
 // It is flags and wiring; what it does is in packages bus, state and actors. Exit codes: 0 done, 1 failed, 2 wrong
 // usage. Errors are one line on the standard error.
@@ -8,16 +8,14 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
-func main() { os.Exit(run()) }
+func main() { os.Exit(start()) }
 
-// run ends at the first signal by the end of its context, and at a second one at once.
-func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+// start ends at the first signal by the end of its context, and at a second one at once.
+func start() int {
+	a := newApp(os.Stdout, os.Stderr, os.Stdin, os.Getenv)
+	ctx, stop := a.interrupts.listen(context.Background())
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // the second signal does what signals do
-	return execute(ctx, newRoot(os.Stdout, os.Stderr, os.Stdin), os.Args[1:])
+	return execute(ctx, a.root(), os.Args[1:])
 }

@@ -8,7 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/skelegent/skelegent-go/actors/inspect"
 	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/bus/task"
+	"github.com/skelegent/skelegent-go/protocol"
 )
 
 const defaultLimit = 100
@@ -31,7 +34,8 @@ func newOperators(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "operators", Short: "List the operators that answer, with their figures",
 		Long: `Ask all nodes which operators they host. An operator on several nodes has a line for each. The figures are those
-since the start of the node.`,
+since the start of the node; TASKS are the operator's inputs and wakes that are not done, TIMERS what it has set to come.
+An operator that nobody hosts is listed too, if something waits for it.`,
 		Example: "  skelegent operators\n  skelegent operators --wait 2s --json",
 		Args:    cobra.NoArgs,
 	}
@@ -52,7 +56,14 @@ since the start of the node.`,
 			if len(found) == 0 {
 				a.err.print("no operator answers: start a node with `skelegent up`\n")
 			}
-			return a.showOperators(cut(a, found, limit))
+			list := make([]operatorRow, len(found))
+			for i, o := range found {
+				list[i] = newOperatorRow(o)
+			}
+			if list, err = addTasks(ctx, s, list); err != nil {
+				return err
+			}
+			return a.showOperators(cut(a, list, limit))
 		})
 	}
 	return cmd
@@ -74,6 +85,48 @@ type operatorRow struct {
 	// MeanMS is the mean time of a request in milliseconds.
 	MeanMS   float64           `json:"mean_ms"`
 	Metadata map[string]string `json:"metadata"`
+	// Tasks are what waits for the operator, on whichever node, nil if nothing does; Timers what is set to come.
+	Tasks  *task.Pending `json:"tasks,omitempty"`
+	Timers int           `json:"timers,omitempty"`
+}
+
+// addTasks adds to the rows what waits for their operators, and a row for each that nobody hosts.
+func addTasks(ctx context.Context, s *session, list []operatorRow) ([]operatorRow, error) {
+	pending, err := task.New(s.Conn).Pending(ctx)
+	if protocol.CodeOf(err) == protocol.CodeUnavailable { // no node was ever here
+		return list, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	timers, err := inspect.New(s.Conn).Timers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting := map[string]*task.Pending{}
+	for i := range pending {
+		waiting[pending[i].Operator] = &pending[i]
+	}
+	hosted := map[string]bool{}
+	for i := range list {
+		r := &list[i]
+		hosted[r.Name] = true
+		r.Tasks, r.Timers = waiting[r.Name], timers[r.Name]
+	}
+	for _, p := range pending {
+		if !hosted[p.Operator] {
+			list = append(list, operatorRow{Name: p.Operator, Description: "nobody hosts it", Tasks: waiting[p.Operator], Timers: timers[p.Operator]})
+		}
+	}
+	return list, nil
+}
+
+// tasksText is how many tasks wait, those in work included.
+func (r *operatorRow) tasksText() string {
+	if r.Tasks == nil {
+		return "0"
+	}
+	return strconv.FormatUint(r.Tasks.Inputs.Messages+r.Tasks.Wakes.Messages, 10)
 }
 
 func newOperatorRow(s bus.OperatorService) operatorRow {
@@ -90,11 +143,7 @@ func newOperatorRow(s bus.OperatorService) operatorRow {
 	return row
 }
 
-func (a *app) showOperators(found []bus.OperatorService) error {
-	list := make([]operatorRow, len(found))
-	for i, s := range found {
-		list[i] = newOperatorRow(s)
-	}
+func (a *app) showOperators(list []operatorRow) error {
 	if a.flags.json {
 		return a.out.json(list)
 	}
@@ -107,10 +156,14 @@ func (a *app) showOperators(found []bus.OperatorService) error {
 		if r.Requests > 0 {
 			mean = time.Duration(r.MeanMS * float64(time.Millisecond)).Round(10 * time.Microsecond).String()
 		}
+		node := clip(r.Node, 12)
+		if node == "" {
+			node = "-"
+		}
 		rows[i] = []string{
-			r.Name, clip(r.Node, 12), strconv.FormatInt(r.Running, 10) + "/" + strconv.FormatInt(r.Waiting, 10),
-			strconv.Itoa(r.Concurrency), strconv.Itoa(r.Requests), strconv.Itoa(r.Errors), mean, clip(r.Description, 60),
+			r.Name, node, strconv.FormatInt(r.Running, 10) + "/" + strconv.FormatInt(r.Waiting, 10), strconv.Itoa(r.Concurrency),
+			strconv.Itoa(r.Requests), strconv.Itoa(r.Errors), mean, r.tasksText(), strconv.Itoa(r.Timers), clip(r.Description, 60),
 		}
 	}
-	return a.out.table([]string{"NAME", "NODE", "RUN/WAIT", "LIMIT", "REQUESTS", "ERRORS", "MEAN", "DESCRIPTION"}, rows)
+	return a.out.table([]string{"NAME", "NODE", "RUN/WAIT", "LIMIT", "REQUESTS", "ERRORS", "MEAN", "TASKS", "TIMERS", "DESCRIPTION"}, rows)
 }

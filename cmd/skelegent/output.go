@@ -57,10 +57,15 @@ func (o *output) json(v any) error { return o.encode(v, "  ") }
 func (o *output) jsonLine(v any) error { return o.encode(v, "") }
 
 func (o *output) encode(v any, indent string) error {
-	enc := json.NewEncoder(o)
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	o.print(o.text(b.String())) // what JSON does not escape a terminal need not see either
+	return nil
 }
 
 // table prints rows under a header, each cell on one line.

@@ -13,7 +13,9 @@ import (
 // commands are all that there are, in the order of the help.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newUp, newDemo, newDispatch, newOperators, newEvents, newEffects, newDead, newState, newDoctor, newVersion,
+		newUp, newDemo, newDispatch, newChat, newResult, newRuns, newShow, newInbox, newApprove, newDeny, newCancel, newPause,
+		newResume, newSteer, newSignal, newQuery, newForget, newOperators, newEvents, newEffects, newDead, newState, newDoctor,
+		newVersion,
 	}
 }
 
@@ -25,6 +27,8 @@ type app struct {
 	err    *output
 	getenv func(string) string
 	flags  globals
+
+	interrupts interrupts
 }
 
 func newRoot(stdout, stderr io.Writer, stdin io.Reader) *cobra.Command {
@@ -46,8 +50,10 @@ func (a *app) root() *cobra.Command {
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		Example: `  skelegent dispatch echo "Hello there"
+  skelegent chat assistant
+  skelegent runs
+  skelegent inbox
   skelegent operators
-  skelegent events
   skelegent --nats nats://nats.example:4222 --creds me.creds doctor`,
 		SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.flags.settle(cmd, a.getenv) },

@@ -40,9 +40,6 @@ at once.`,
 			if err != nil {
 				return err
 			}
-			if data == "" {
-				data = filepath.Join(dir, defaultData)
-			}
 			if name == "" {
 				if name, err = os.Hostname(); err != nil {
 					name = "node"
@@ -53,8 +50,12 @@ at once.`,
 				return err
 			}
 			connect.Name, connect.Logger = "skelegent node "+name, log
+			remote := connect.URL != "" || connect.Context != ""
+			if data == "" && !remote {
+				data = filepath.Join(dir, defaultData)
+			}
 			cfg := hostConfig{
-				connect: connect, remote: connect.URL != "" || connect.Context != "", data: data, listen: listen,
+				connect: connect, remote: remote, data: data, listen: listen,
 				allowRemote: allowRemote, noSync: noSync, names: connect.Names, name: name, replicas: replicas, drain: drain,
 				manifest: m, log: log,
 			}
@@ -66,7 +67,7 @@ at once.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&file, "file", "f", "", "manifest (default "+defaultManifest+" if it is there)")
-	f.StringVar(&data, "data", "", "data directory of the embedded server (default "+defaultData+" beside the manifest)")
+	f.StringVar(&data, "data", "", "data directory of the embedded server (default "+defaultData+" beside the manifest); with --nats, where the node keeps its identity, so that after a crash it takes back its runs at once")
 	f.StringVar(&listen, "listen", "127.0.0.1:4222", "where the embedded server listens; port 0 takes a free one")
 	f.BoolVar(&allowRemote, "allow-remote", false, "let the embedded server listen on addresses other machines reach; they need no password")
 	f.BoolVar(&noSync, "no-sync", false, "do not wait for the disk: faster, but a power failure loses what was acknowledged")

@@ -254,7 +254,9 @@ func (w *world) deliver(msg, k int, remembered bool) bool {
 	m.state, m.late = out, false
 	m.n++
 	read := t.read
-	read.Carrier.Delivery = uint64(m.n)
+	if read.Carrier.Delivery = uint64(m.n); w.m.without == ruleNewest {
+		read.Carrier.Delivery = 1
+	}
 	holds := append(w.workers[k].holds, delivery{task: m.task, n: m.n, drv: run.Driver{Task: read, Policy: w.m.Policy}})
 	w.workers[k].holds = holds
 	w.note("%s goes to worker %d%s", t.name, k+1, how)
@@ -287,8 +289,12 @@ func (w *world) fire(i int, twice bool) {
 	}
 	t.pending = false
 	w.note("the timer of step %s of %s is due", t.path, t.run)
+	after := t.after
+	if w.m.without == ruleBehind {
+		after = 0
+	}
 	w.wake(fmt.Sprintf("timer %s/%s@%d", t.run, t.path, t.after), t.instance,
-		run.Task{Timer: &run.Timer{Run: t.run, Path: t.path, After: t.after}})
+		run.Task{Timer: &run.Timer{Run: t.run, Path: t.path, After: after}})
 }
 
 // listen lets a worker fold in what others appended.
@@ -332,8 +338,8 @@ func (w *world) look() bool {
 
 // clean closes the instance, if it is as the janitor saw it.
 func (w *world) clean() {
-	if at := w.janitor; at == w.logs[0] || w.m.without == ruleFence {
-		w.commit(0, fmt.Sprintf("janitor@%d", at.record.Seq), []run.Item{at.fold.Close()})
+	if at := w.janitor; at == w.logs[0] || w.m.without == ruleJanitorFence {
+		w.commit(0, fmt.Sprintf("janitor@%d", at.record.Seq), []run.Item{w.remember(at.fold.Close())})
 		w.note("the janitor closes the instance")
 	} else {
 		w.note("the janitor cannot close the instance: conflict")

@@ -38,11 +38,11 @@ type explorer struct {
 }
 
 // Explore visits every world that a scenario can come to, until a rule is broken.
-func Explore(s Scenario) Report { return explore(s, "") }
+func Explore(s Scenario) Report { return newMachine(s, "").explore() }
 
-func explore(s Scenario, without Rule) Report {
-	x := &explorer{m: newMachine(s, without), visited: map[[16]byte]int32{}}
-	x.report.Scenario = s.Name
+func (m *machine) explore() Report {
+	x := &explorer{m: m, visited: map[[16]byte]int32{}}
+	x.report.Scenario = m.Name
 	first := x.m.start()
 	x.visit(first, -1, action{})
 	level := []*world{first}

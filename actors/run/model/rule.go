@@ -12,25 +12,31 @@ type Rule string
 
 // The rules.
 const (
-	ruleFence          Rule = "every append is fenced"
-	ruleCarrier        Rule = "only the carrier takes over, not a duplicate"
-	ruleCommitFirst    Rule = "no acknowledgement before the commit"
-	ruleQueue          Rule = "the carrier is kept while inputs wait"
-	rulePrevious       Rule = "who claims settles the commit before"
-	ruleConflict       Rule = "a conflict is not lost ownership"
-	ruleUnknown        Rule = "an unknown outcome is not lost ownership"
-	ruleSameID         Rule = "an unknown outcome is settled by the same id"
-	ruleDecideAnew     Rule = "a conflicting suspension is decided anew"
-	ruleNote           Rule = "a wake is noted before it is acknowledged"
-	ruleSettleFirst    Rule = "settle before the acknowledgement"
-	ruleTimersAfter    Rule = "timers are set after the commit"
-	ruleTimersAgain    Rule = "timers are set again by whoever comes next"
-	ruleEarly          Rule = "a signal holds for a run that has not begun"
-	ruleEffectsAfter   Rule = "effects are published after the commit"
-	ruleAnswerAfter    Rule = "callers are answered after the commit"
-	ruleHeld           Rule = "the janitor waits for the carrier"
-	ruleBar            Rule = "a child that may never begin is barred"
-	ruleParentsRefusal Rule = "a parent hears of a refusal"
+	ruleFence        Rule = "every append is fenced"
+	ruleJanitorFence Rule = "the janitor's too"
+	ruleCarrier      Rule = "a duplicate does not take over"
+	ruleNewest       Rule = "an older delivery does not take over from a newer one"
+	ruleCommitFirst  Rule = "no acknowledgement before the commit"
+	ruleQueue        Rule = "the carrier is kept while inputs wait"
+	rulePrevious     Rule = "who claims settles the commit before"
+	ruleSettleFirst  Rule = "settle before the acknowledgement"
+	ruleConflict     Rule = "a conflict is not lost ownership"
+	ruleDecideAnew   Rule = "a suspension that conflicts is decided anew"
+	ruleUnknown      Rule = "an unknown outcome is not lost ownership"
+	ruleSameID       Rule = "an unknown outcome is settled by the same id"
+	ruleNote         Rule = "a wake is noted before it is acknowledged"
+	ruleOneMessage   Rule = "what ends a wait and the claim are one message"
+	ruleAttach       Rule = "a further caller is attached"
+	ruleEarly        Rule = "a signal holds for a run that has not begun"
+	ruleTimersAfter  Rule = "timers are set after the commit"
+	ruleTimersAgain  Rule = "timers are set again by whoever comes next"
+	ruleBehind       Rule = "who is behind gives a wake back"
+	ruleEffectsAfter Rule = "effects are published after the commit"
+	ruleAnswerAfter  Rule = "callers are answered after the commit"
+	ruleBar          Rule = "a child that may never begin is barred"
+	ruleRefusal      Rule = "a parent hears of a refusal"
+	ruleHeld         Rule = "the janitor waits for the carrier"
+	ruleKnown        Rule = "a closed instance knows its last runs"
 )
 
 // next asks a driver what to do, and does without a rule.
@@ -68,10 +74,20 @@ func (w *world) next(k *worker, d *delivery) run.Command {
 		if c.Settle != nil && c.Settle.Seq == d.own {
 			w.remove(d.task)
 		}
+	case ruleOneMessage:
+		if isKind(c, protocol.EventInvocationStarted) && len(c.Append) > 1 {
+			return run.Command{Append: c.Append[1:]}
+		}
+	case ruleAttach:
+		if isKind(c, protocol.EventAttached) {
+			return run.Command{Ack: true}
+		}
 	case ruleTimersAfter:
 		if isKind(c, protocol.EventSuspended) {
 			for _, t := range c.Append[0].Data.(run.Suspended).Wait.Timers { //nolint:forcetypeassert // its kind says so
-				w.setTimer(i, c.Append[0].Run, t.Path, f.Seq)
+				if w.timer(i, c.Append[0].Run, t.Path) == nil {
+					w.setTimer(i, c.Append[0].Run, t.Path, f.Seq)
+				}
 			}
 		}
 	case ruleEarly:
@@ -122,6 +138,16 @@ func (w *world) pieces(d *delivery) []piece {
 		}
 		return false
 	})
+}
+
+// remember is what the record of a closed instance keeps.
+func (w *world) remember(i run.Item) run.Item {
+	if w.m.without == ruleKnown {
+		f := *i.Data.(*run.Fold) //nolint:forcetypeassert // see Fold.Close
+		f.Known = nil
+		i.Data = &f
+	}
+	return i
 }
 
 // conflict is what a worker makes of a conflict: it has read the tail, and decides anew; facts it appends again.

@@ -111,6 +111,7 @@ func (m *machine) compile(id protocol.RunID, code string) program {
 type machine struct {
 	Scenario
 	without  Rule
+	blunt    bool    // leave it to the consequences to show that a task was acknowledged too early
 	tries    []*trie // one for each instance
 	programs map[protocol.RunID]program
 	payments []string // names of what can be paid

@@ -149,7 +149,7 @@ func (w *world) answerKnown(d *delivery) {
 	if end, ok := w.logs[t.instance].seen.endOf(d.known.Run); ok && d.known.Kind != "" && d.known.Hash == in.Hash {
 		text = end.answer
 	}
-	if in.Parent != nil {
+	if in.Parent != nil && w.m.without != ruleRefusal {
 		w.tellParent(in, text)
 	}
 	for _, inbox := range in.Inboxes {
@@ -168,12 +168,8 @@ func (w *world) settledOut(i int, c *run.Commit) string {
 		switch p.what {
 		case "effect":
 			done = has(w.out, w.m.word("effect "+effectID(c.Requests[p.index])))
-		case "timer":
-			done = w.timer(i, c.Run, c.Wait.Timers[p.index].Path) != nil
-		case "parent":
-			done = w.has(parentWake(&c.Input))
-		case "bar":
-			done = w.has("bar of " + string(c.Stop[p.index].Run))
+		case "timer", "parent", "bar":
+			done = w.m.blunt || w.told(i, c, p)
 		case "answer":
 			done = has(w.heard, w.m.word(c.Inboxes[p.index]+"="+answer(c)))
 		}
@@ -182,6 +178,17 @@ func (w *world) settledOut(i int, c *run.Commit) string {
 		}
 	}
 	return ""
+}
+
+// told reports whether a piece that is heard of by a task was done.
+func (w *world) told(i int, c *run.Commit, p piece) bool {
+	switch p.what {
+	case "timer":
+		return w.timer(i, c.Run, c.Wait.Timers[p.index].Path) != nil
+	case "bar":
+		return w.has("bar of " + string(c.Stop[p.index].Run))
+	}
+	return w.has(parentWake(&c.Input))
 }
 
 // unanswered says which caller has not heard of a commit, empty if all have.

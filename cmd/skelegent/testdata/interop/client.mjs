@@ -51,18 +51,24 @@ const wanted = [
 for (const end = Date.now() + timeout; !events.some((e) => e.kind === "effect_done") && Date.now() < end; ) {
   await new Promise((r) => setTimeout(r, 20));
 }
-const live = events.filter((e) => e.subject.startsWith("skg.live.") && wanted.includes(e.kind));
-assert.deepEqual(live.map((e) => e.kind), wanted);
+// What is committed comes as an event of the log, the rest live; together they are the trail.
+const trail = events.filter((e) => wanted.includes(e.kind)).sort((a, b) => (a.time < b.time ? -1 : 1));
+assert.deepEqual(trail.map((e) => e.kind).sort(), [...wanted].sort());
+assert.equal(trail[0].kind, "invocation_started");
+assert.equal(trail.at(-1).kind, "completed");
+for (const kind of ["invocation_started", "inference_completed", "tool_result_received", "completed"]) {
+  for (const e of trail.filter((e) => e.kind === kind)) assert.equal(e.subject, "skg.event.assistant.js=2E1.run");
+}
 for (const e of events) {
   assert.equal(e.kind, e.header);
   assert.equal(e.operator, "assistant");
   assert.equal(e.run, "js-run-1");
   assert.ok(!Number.isNaN(Date.parse(e.time)) && e.id && typeof e.data === "object");
 }
-assert.ok(live.every((e) => e.instance === "js.1"));
+assert.ok(trail.every((e) => e.instance === "js.1"));
 assert.ok(events.filter((e) => e.kind === "progress").length > 0, "no token deltas");
 const done = events.find((e) => e.kind === "effect_done");
-assert.equal(done.subject, "skg.event.assistant.js-run-1.done.memory");
+assert.equal(done.subject, "skg.event.assistant.js=2E1.done.memory");
 assert.equal(done.data.outcomes[0].status, "ok");
 
 // Discovery.
@@ -70,7 +76,7 @@ const info = (await nc.request("$SRV.INFO.assistant", "", { timeout })).json();
 assert.equal(info.type, "io.nats.micro.v1.info_response");
 assert.equal(info.description, "Answers and remembers.");
 assert.equal(info.endpoints[0].subject, "skg.op.assistant");
-assert.equal(info.metadata.durable, "false");
+assert.equal(info.metadata.durable, "true");
 const stats = (await nc.request("$SRV.STATS.assistant", "", { timeout })).json();
 assert.equal(stats.endpoints[0].num_requests, 1);
 assert.ok(stats.endpoints[0].average_processing_time > 0);
