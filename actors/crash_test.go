@@ -188,21 +188,25 @@ func crashAt(t *testing.T, c *cutter, stranger bool) []string {
 	o.register(t, first)
 	start(t, first)
 	ctx := within(t, 50*time.Second)
-	go approve(ctx, t, healthy)
+	begun := make(chan struct{})
+	go approve(ctx, t, healthy, sync.OnceFunc(func() { close(begun) }))
 	c.arm()
-	var answers [2]func() string
-	order := []int{0, 1}
-	if testing.Short() {
-		order = []int{1, 0}
-	}
-	for _, i := range order {
-		answers[i] = submitted(ctx, t, healthy, protocol.RunID(fmt.Sprint("r", i+1)), []string{"first", "second"}[i])
-	}
+	answers := []func() string{submitted(ctx, t, healthy, "r1", "first"), func() string {
+		select {
+		case <-begun: // the order that is promised is that of the log
+		case <-ctx.Done():
+		}
+		return submitted(ctx, t, healthy, "r2", "second")()
+	}}
 	done := make(chan struct{})
 	var got [2]string
 	go func() {
 		defer close(done)
-		got[0], got[1] = answers[0](), answers[1]()
+		var wg sync.WaitGroup
+		for i, answer := range answers {
+			wg.Go(func() { got[i] = answer() })
+		}
+		wg.Wait()
 	}()
 	select {
 	case <-done:
@@ -265,12 +269,15 @@ func answerOf(m *nats.Msg) string {
 	return text
 }
 
-// approve lets every call happen that waits for a person, once.
-func approve(ctx context.Context, t testing.TB, conn *bus.Conn) {
+// approve lets every call happen that waits for a person, once. It tells when the first run has begun.
+func approve(ctx context.Context, t testing.TB, conn *bus.Conn, begun func()) {
 	d := bus.NewDispatcher(conn)
 	_, log := bus.EventSubjects(conn.Names(), "agent", "s")
 	asked := false
 	err := conn.Observe(ctx, bus.ObserveConfig{Log: log, Since: 1}, func(o bus.Observation) bool {
+		if o.Event.Kind == protocol.EventInvocationStarted {
+			begun()
+		}
 		if o.Event.Kind == protocol.EventSuspended && strings.Contains(string(o.Event.Data), `"approval"`) && !asked {
 			asked = true
 			if err := d.Signal(ctx, "agent/s", protocol.SignalPayload{SignalType: "approve"}); err != nil && ctx.Err() == nil {

@@ -67,7 +67,12 @@ func (c *Conn) Ensure(ctx context.Context, t Topology) error {
 	ctx, cancel := context.WithTimeout(ctx, ensurePatience)
 	defer cancel()
 	for _, want := range t.Streams(c.Names()) {
-		if err := c.insistOnStream(ctx, want); err != nil {
+		if want.Name == c.Names().Stream(wire.StreamTasks) {
+			if err := c.ensureSources(ctx); err != nil {
+				return err
+			}
+		}
+		if err := c.insist(ctx, want.Name, func(ctx context.Context) error { return c.ensureStream(ctx, want) }); err != nil {
 			return err
 		}
 	}
@@ -81,15 +86,16 @@ const (
 	ensurePause    = 250 * time.Millisecond
 )
 
-func (c *Conn) insistOnStream(ctx context.Context, want jetstream.StreamConfig) error {
+// insist tries f until it succeeds, fails for good, or ctx ends.
+func (c *Conn) insist(ctx context.Context, stream string, f func(context.Context) error) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, ensureAttempt)
-		err := c.ensureStream(attempt, want)
+		err := f(attempt)
 		cancel()
 		if err == nil || ctx.Err() != nil || !protocol.IsRetryable(err) {
 			return err
 		}
-		c.Logger().Debug("stream is not there yet", zap.String("stream", want.Name), zap.Error(err))
+		c.Logger().Debug("stream is not there yet", zap.String("stream", stream), zap.Error(err))
 		select {
 		case <-ctx.Done():
 			return err

@@ -45,6 +45,14 @@ func TestSpecAgreesWithTheCode(t *testing.T) {
 	same("headers", table("Requests"), []string{
 		wire.HeaderRunID, wire.HeaderParentRunID, wire.HeaderDeadline, wire.HeaderBudget, wire.HeaderDepth, wire.HeaderTrace,
 	})
+	same("headers of tasks", table("Tasks"), []string{wire.HeaderReply, wire.HeaderWhenBusy, wire.HeaderParent, wire.HeaderParentSeq})
+	same("kinds of the run log", table("The run log"), []string{
+		string(protocol.EventInvocationStarted), string(protocol.EventQueued), string(protocol.EventRefused), string(protocol.EventAttached),
+		string(protocol.EventNoted), string(protocol.EventInferenceCompleted), string(protocol.EventToolCallAssembled),
+		string(protocol.EventToolResultReceived), string(protocol.EventStepStarted), string(protocol.EventStepCompleted),
+		string(protocol.EventSuspended), string(protocol.EventCompleted), string(protocol.EventFailed), string(protocol.EventCancelled),
+		string(protocol.EventSnapshot), string(protocol.EventClosed),
+	})
 	same("event kinds", table("Events"), []string{
 		string(protocol.EventInvocationStarted), string(protocol.EventInferenceStarted), string(protocol.EventProgress),
 		string(protocol.EventInferenceCompleted), string(protocol.EventToolCallAssembled), string(protocol.EventToolResultReceived),
@@ -52,7 +60,7 @@ func TestSpecAgreesWithTheCode(t *testing.T) {
 		string(protocol.EventEffectActing), string(protocol.EventEffectReleased), string(protocol.EventEffectDone),
 	})
 	for _, k := range []protocol.EventKind{
-		protocol.EventArtifactProduced, protocol.EventObservation, protocol.EventMetric, protocol.EventSuspended,
+		protocol.EventArtifactProduced, protocol.EventObservation, protocol.EventMetric,
 	} {
 		if !strings.Contains(string(spec), "`"+string(k)+"`") {
 			t.Errorf("SPEC.md does not name %s", k)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/skelegent/skelegent-go/actors"
@@ -19,13 +18,14 @@ import (
 	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/embed"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
 	"github.com/skelegent/skelegent-go/bus/task"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 	"github.com/skelegent/skelegent-go/state/kv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { embedtest.VerifyTestMain(m) }
 
 const patience = 60 * time.Second
 

@@ -310,6 +310,7 @@ func (f *Fold) end(r Record, c Commit) error {
 }
 
 func (f *Fold) remember(k Known) {
+	f.Early = slices.DeleteFunc(slices.Clone(f.Early), func(s Signal) bool { return s.Run == k.Run })
 	f.Known = append(f.Known, k)
 	if len(f.Known) > maxKnown {
 		f.Known = slices.Clone(f.Known[len(f.Known)-maxKnown:])

@@ -1,8 +1,10 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/skelegent/skelegent-go/protocol"
@@ -192,31 +194,35 @@ func (f *Fold) open() []Step {
 	return steps
 }
 
-// comparePaths orders "2" before "10" and "2" before "2.1".
+// comparePaths orders "2" before "10", "2" before "2.1", and "4s" before "4": what was said to a step comes before it.
 func comparePaths(a, b string) int {
-	for a != "" && b != "" {
+	for a != "" || b != "" {
 		var x, y string
-		x, a = nextPart(a)
-		y, b = nextPart(b)
+		x, a, _ = strings.Cut(a, ".")
+		y, b, _ = strings.Cut(b, ".")
 		if x == y {
 			continue
 		}
-		if len(x) != len(y) {
+		n, restX := number(x)
+		m, restY := number(y)
+		switch {
+		case x == "" || y == "":
 			return len(x) - len(y)
+		case n != m:
+			return cmp.Compare(n, m)
 		}
-		if x < y {
-			return -1
-		}
-		return 1
+		return cmp.Compare(len(restY), len(restX))
 	}
-	return len(a) - len(b)
+	return 0
 }
 
-func nextPart(path string) (part, rest string) {
-	for i := range len(path) {
-		if path[i] == '.' {
-			return path[:i], path[i+1:]
+// number reads the digits that s begins with.
+func number(s string) (n int, rest string) {
+	for i, c := range s {
+		if c < '0' || c > '9' {
+			return n, s[i:]
 		}
+		n = 10*n + int(c-'0')
 	}
-	return path, ""
+	return n, ""
 }

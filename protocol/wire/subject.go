@@ -95,6 +95,9 @@ func (n Names) TimerTask(operator, name string) string {
 // DueTask is where a delayed task goes when it is due, and from there to Task.
 func (n Names) DueTask(operator string) string { return n.join("due", "task", operator) }
 
+// Source is where the server delivers what the stream of tasks takes over from another.
+func (n Names) Source(stream string) string { return n.join("source", strings.ToLower(stream)) }
+
 // RunLog is where the one owner of an instance's open run appends, fenced. The instance is a token already.
 func (n Names) RunLog(operator, token string) string { return n.join("log", operator, token, "run") }
 

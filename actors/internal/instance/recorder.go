@@ -181,11 +181,7 @@ func (r *recorder) Peek(types ...string) (found []run.Signal) {
 // Steering implements step.Recorder.
 func (r *recorder) Steering() (found []run.Waiting) {
 	r.open(func(f *run.Fold, _ *run.Open) {
-		for _, w := range f.Queue {
-			if w.Mode == run.Steer && w.Body != nil {
-				found = append(found, w)
-			}
-		}
+		found = f.Steering()
 	})
 	return found
 }

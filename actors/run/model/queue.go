@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,9 +19,13 @@ type task struct {
 	read     run.Task
 }
 
-// intern returns the task of a name, which it makes if need be. So a task has the same id on whatever way it comes to be.
+// intern returns the task that says this under this name, which it makes if need be. So a task has the same id on whatever
+// way it comes to be.
 func (m *machine) intern(name string, instance int, read run.Task) int {
-	if id, ok := m.taskIDs[name]; ok {
+	says, err := json.Marshal(read)
+	must(err)
+	key := name + string(says)
+	if id, ok := m.taskIDs[key]; ok {
 		return id
 	}
 	id := len(m.tasks)
@@ -31,7 +36,7 @@ func (m *machine) intern(name string, instance int, read run.Task) int {
 		read.Input = &in
 	}
 	m.tasks = append(m.tasks, task{id: id, name: name, instance: instance, read: read})
-	m.taskIDs[name] = id
+	m.taskIDs[key] = id
 	return id
 }
 
@@ -105,9 +110,9 @@ func (w *world) message(task int) *message {
 	return nil
 }
 
+// has reports whether a task of that name ever was in the stream.
 func (w *world) has(name string) bool {
-	id, ok := w.m.taskIDs[name]
-	return ok && w.message(id) != nil
+	return slices.ContainsFunc(w.msgs, func(m message) bool { return w.m.tasks[m.task].name == name })
 }
 
 // signal stores a signal; the server makes a wake of it.

@@ -19,7 +19,7 @@ var missed = []struct {
 	{ruleCommitFirst, "one input", "is open in i, and nobody goes on"},
 	{ruleQueue, "two inputs, crash", "r2 waits in i, and nobody goes on"},
 	{rulePrevious, "two inputs, crash", "paid before effect"},
-	{ruleSettleFirst, "effects of two families", "never"},
+	{ruleSettleFirst, "effects of two families", "r2 waits in i, and nobody goes on"},
 	{ruleConflict, "duplicate dispatch", "paid 2 times with 0"},
 	{ruleDecideAnew, "a signal for this run", "has come, and nobody goes on"},
 	{ruleUnknown, "two inputs, unknown outcomes", "paid 2 times with 0"},
