@@ -20,8 +20,9 @@ import (
 
 // cutter counts what a node sends that changes anything, and ends or thins out the connection at one of them.
 type cutter struct {
-	at   int  // the message at which; 0 is none
-	drop bool // only this message is lost, instead of the connection with it
+	at   int    // the message at which; 0 is none
+	drop bool   // only this message is lost, instead of the connection with it
+	hook func() // or this is done before it is passed on
 
 	mu    sync.Mutex
 	sent  []string // the classes of what was sent, in order
@@ -114,12 +115,18 @@ func (c *cutter) decide(class string) ruling {
 		return passOn
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !c.armed {
+		c.mu.Unlock()
 		return passOn
 	}
 	c.sent = append(c.sent, class)
-	if len(c.sent) != c.at {
+	now := len(c.sent) == c.at
+	c.mu.Unlock()
+	switch {
+	case !now:
+		return passOn
+	case c.hook != nil:
+		c.hook()
 		return passOn
 	}
 	close(c.cut)

@@ -35,24 +35,29 @@ type outside struct {
 	paid  map[string]int // by what was asked
 	tools map[string]int
 	mails []string
-	cut   bool
+	hints int // the most that one conversation had
 }
+
+// hint is what is said to a run while it runs; the model listens, and goes on.
+const hint = "by the way"
 
 func newOutside() *outside { return &outside{paid: map[string]int{}, tools: map[string]int{}} }
 
 // Infer is the model: what it says follows from the conversation alone.
 func (o *outside) Infer(_ context.Context, req protocol.InferRequest, _ func(protocol.StreamEvent)) (protocol.InferResponse, error) {
-	last := req.Messages[len(req.Messages)-1]
+	messages := slices.DeleteFunc(slices.Clone(req.Messages), func(m protocol.Message) bool { return m.Text() == hint })
+	last := messages[len(messages)-1]
 	var said []string
-	for i := len(req.Messages) - 1; i >= 0; i-- {
-		said = append(said, req.Messages[i].Text())
-		if req.Messages[i].Role == protocol.RoleUser {
+	for i := len(messages) - 1; i >= 0; i-- {
+		said = append(said, messages[i].Text())
+		if messages[i].Role == protocol.RoleUser {
 			break
 		}
 	}
 	key := fmt.Sprintf("%d messages, last %.60q", len(said), said[0])
 	o.mu.Lock()
 	o.paid[key]++
+	o.hints = max(o.hints, len(req.Messages)-len(messages))
 	o.mu.Unlock()
 	resp := protocol.InferResponse{Model: "m", StopReason: protocol.StopToolUse, Cost: new(protocol.MustDecimal("0.001"))}
 	resp.Usage = protocol.TokenUsage{InputTokens: 10, OutputTokens: 5}
@@ -64,7 +69,7 @@ func (o *outside) Infer(_ context.Context, req protocol.InferRequest, _ func(pro
 	}
 	switch text := last.Text(); {
 	case last.Role == protocol.RoleUser && text == "second":
-		end(fmt.Sprintf("second, after %d messages", len(req.Messages)-1))
+		end(fmt.Sprintf("second, after %d messages", len(messages)-1))
 	case last.Role == protocol.RoleUser:
 		resp.Content = protocol.TextContent("I look it up, and charge.")
 		call("1", "lookup", `{}`)

@@ -44,12 +44,34 @@ func runAssistant(ctx context.Context, conn *bus.Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := node.Register("assistant", assistant, actors.Concurrency(64)); err != nil {
+	if err := node.Register("assistant", assistant, actors.Durable(), actors.Concurrency(64)); err != nil {
 		return err
 	}
 	return node.Run(ctx) // until ctx ends, then drains
 	// README
 }
+
+// README
+func onboard(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+	user, err := actors.Step(ctx, "create user", createUser) // runs once, recorded
+	if err != nil {
+		return protocol.OperatorOutput{}, err
+	}
+	if err := actors.Sleep(ctx, 72*time.Hour); err != nil { // holds nothing
+		return protocol.OperatorOutput{}, err
+	}
+	answer, err := actors.Await[string](ctx, "manager", actors.Deadline(24*time.Hour)) // a signal, or ErrExpired
+	if err != nil {
+		return protocol.OperatorOutput{}, err
+	}
+	return actors.Call(ctx, "welcome", "assistant", protocol.Text("Welcome "+user+": "+answer))
+}
+
+// README
+
+func createUser(context.Context) (string, error) { return "ann", nil }
+
+var _ = protocol.OperatorFunc(onboard)
 
 // The README shows the code that this package compiles.
 func TestReadmeExample(t *testing.T) {
@@ -62,11 +84,13 @@ func TestReadmeExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := strings.Split(string(source), "\t// README\n")
-	code := strings.TrimSpace(strings.ReplaceAll("\n"+parts[1], "\n\t", "\n"))
-	block := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(string(readme))
-	if block == nil || strings.TrimSpace(block[1]) != code {
-		t.Errorf("README.md shows\n%s\nthe example is\n%s", block, code)
+	parts := regexp.MustCompile(`(?m)^\s*// README\n`).Split(string(source), -1)
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	for i, part := range []string{strings.ReplaceAll("\n"+parts[1], "\n\t", "\n"), parts[3]} {
+		code := strings.TrimSpace(part)
+		if i >= len(blocks) || strings.TrimSpace(blocks[i][1]) != code {
+			t.Errorf("README.md shows\n%s\nthe example is\n%s", blocks, code)
+		}
 	}
 	if n := strings.Count(string(readme), "\n"); n > 200 {
 		t.Errorf("README.md has %d lines, more than a newcomer reads", n)

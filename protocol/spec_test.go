@@ -71,9 +71,10 @@ func TestSpecAgreesWithTheCode(t *testing.T) {
 	subject := func(tokens ...string) string { return n.Prefix() + "." + strings.Join(tokens, ".") }
 	same("subjects", table("Subjects"), []string{
 		n.Op(o), subject("signal", o, i, "<type>"), subject("query", o, i, "<type>"), subject("effect", f, o, i),
+		n.Task(o), n.Wake(o, i, "sig.<type>"), n.RunLog(o, i),
 		subject("log", o, i, "done", f), subject("event", "<what follows skg.log>"), subject("live", o, i, "<kind>"), n.Dead(o),
 	})
-	for _, suffix := range []string{wire.StreamLog, wire.StreamEffects, wire.StreamDead, wire.BucketState, wire.BucketBlobs} {
+	for _, suffix := range []string{wire.StreamLog, wire.StreamTasks, wire.StreamTimers, wire.StreamEffects, wire.StreamDead, wire.BucketState, wire.BucketBlobs} {
 		if !strings.Contains(string(spec), "`"+n.Stream(suffix)+"`") {
 			t.Errorf("SPEC.md does not name %s", n.Stream(suffix))
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -50,7 +51,11 @@ func (f *Fold) restore(r Record) error {
 	if err := json.Unmarshal(r.Event.Data, fresh); err != nil {
 		return fmt.Errorf("snapshot %d: %w", r.Seq, err)
 	}
-	fresh.Closed = r.Event.Kind == protocol.EventClosed
+	if o := fresh.Open; o != nil {
+		maps.DeleteFunc(o.Journal, func(_ string, e *Entry) bool { return e == nil })
+		maps.DeleteFunc(o.Children, func(_ protocol.RunID, c *Child) bool { return c == nil })
+	}
+	fresh.Closed = fresh.Closed || r.Event.Kind == protocol.EventClosed
 	*f = *fresh
 	f.advance(r.Seq)
 	f.Records = 0
@@ -83,7 +88,7 @@ func (f *Fold) apply(r Record, kind protocol.EventKind, data json.RawMessage) er
 	case protocol.EventToolCallAssembled, protocol.EventStepStarted:
 		return with(data, func(e *Entry) error { e.Begun = true; return f.step(r, e) })
 	case protocol.EventInferenceCompleted, protocol.EventToolResultReceived, protocol.EventStepCompleted:
-		return with(data, func(e *Entry) error { return f.step(r, e) })
+		return with(data, func(e *Entry) error { e.Begun = false; return f.step(r, e) })
 	case protocol.EventSuspended:
 		return with(data, func(d *Suspended) error { return f.suspended(r, &d.Wait) })
 	case protocol.EventCompleted:
@@ -190,8 +195,10 @@ func (f *Fold) step(r Record, e *Entry) error {
 	if e.Begun {
 		return nil
 	}
-	if before != nil && before.Child != nil && !before.Child.Detached {
-		before.Child.Done = true
+	if before != nil && before.Child != nil {
+		if c := o.Children[before.Child.Run]; c != nil && !c.Detached {
+			c.Done = true
+		}
 	}
 	_, answered := o.Asked[e.Path]
 	delete(o.Asked, e.Path)

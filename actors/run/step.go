@@ -39,8 +39,8 @@ type Entry struct {
 	// Child is the run that a call began, as its start says.
 	Child *Child `json:"child,omitempty"`
 
-	// Begun says that only its start is recorded.
-	Begun bool `json:"-"`
+	// Begun says that only its start is recorded. The event says so by its kind, the JSON of a fold by this.
+	Begun bool `json:"begun,omitempty"`
 	// Info is an object whose members go beside the above, for observers.
 	Info json.RawMessage `json:"-"`
 }
@@ -73,7 +73,11 @@ func (e Entry) kindOf() protocol.EventKind {
 }
 
 // Item is the event that records e.
-func (e Entry) Item(id protocol.RunID) Item { return Item{Kind: e.kindOf(), Run: id, Data: e} }
+func (e Entry) Item(id protocol.RunID) Item {
+	kind := e.kindOf()
+	e.Begun = false
+	return Item{Kind: kind, Run: id, Data: e}
+}
 
 // MarshalJSON writes the members of Info behind those of the entry.
 func (e Entry) MarshalJSON() ([]byte, error) {

@@ -179,6 +179,13 @@ func (h *Host) readWake(msg jetstream.Msg, meta *jetstream.MsgMetadata) (incomin
 			return out, &unreadable{protocol.NewError(protocol.CodeQuotaExceeded, fmt.Sprintf("a signal may have %d bytes", maxInline))}
 		}
 		return out, nil
+	case source == sourceBar:
+		out.task.Input, out.task.Bar = &run.Input{}, true
+		err := readJSON(msg.Data(), out.task.Input)
+		if err == nil && (out.task.Input.Run == "" || out.task.Input.Parent == nil) {
+			err = badHeader(wire.HeaderParent, "not what a node writes")
+		}
+		return out, err
 	case source == "timer":
 		out.task.Timer = &run.Timer{}
 		return out, readJSON(msg.Data(), out.task.Timer)
@@ -200,6 +207,9 @@ func (h *Host) wakeToken(subject string) (token, source string) {
 	token, source, _ = strings.Cut(rest, ".")
 	return token, source
 }
+
+// sourceBar is the source of a wake that keeps a child from beginning whose parent was stopped.
+const sourceBar = "bar"
 
 func readJSON(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {

@@ -42,7 +42,7 @@ func (h *Host) trySettle(ctx context.Context, s *session, c *run.Commit) error {
 			return err
 		}
 	}
-	if err := h.stopChildren(ctx, c.Stop); err != nil {
+	if err := h.stopChildren(ctx, s, c); err != nil {
 		return err
 	}
 	if c.Wait != nil {
@@ -98,13 +98,26 @@ func (h *Host) settleWait(ctx context.Context, s *session, c *run.Commit) error 
 	return nil
 }
 
-// stopChildren tells the children that a run leaves behind to stop.
-func (h *Host) stopChildren(ctx context.Context, children []run.Child) error {
+// stopChildren tells the children that a run leaves behind to stop, and bars those that may not have begun: nobody else
+// would tell of their end.
+func (h *Host) stopChildren(ctx context.Context, s *session, c *run.Commit) error {
 	dispatcher := bus.NewDispatcher(h.conn)
-	for _, child := range children {
+	for _, child := range c.Stop {
 		target := protocol.WorkflowID(string(child.Operator) + "/" + child.Instance)
 		if err := dispatcher.Signal(bus.ToRun(ctx, child.Run), target, protocol.SignalPayload{
 			SignalType: run.SignalCancel, Data: json.RawMessage(`"the run that waited for it has ended"`),
+		}); err != nil {
+			return err
+		}
+		body, err := protocol.Marshal(run.Input{Run: child.Run, Parent: &run.Parent{
+			Operator: h.cfg.ID, Instance: s.instance, Run: c.Run, Seq: child.Seq,
+		}})
+		if err != nil {
+			return fmt.Errorf("write bar: %w", err)
+		}
+		if _, err := h.tasks.Enqueue(ctx, &nats.Msg{
+			Subject: h.conn.Names().Wake(string(child.Operator), wire.Escape(child.Instance), sourceBar), Data: body,
+			Header: nats.Header{wire.HeaderRunID: {string(child.Run)}},
 		}); err != nil {
 			return err
 		}
@@ -185,6 +198,7 @@ func (h *Host) answerKnown(ctx context.Context, s *session, in *run.Input, k run
 	if k.Kind == "" || k.Hash != in.Hash {
 		failure = protocol.NewError(protocol.CodeConflict, fmt.Sprintf("run id %s was given to another input before", in.Run))
 	} else {
+		// The record that says so has it; it may be gone.
 		record, err := h.runs.Get(ctx, k.Seq)
 		if err != nil {
 			failure = protocol.NewError(protocol.CodeNotFound, "the run is over, and its result is no longer kept").Because(err)
@@ -192,6 +206,11 @@ func (h *Host) answerKnown(ctx context.Context, s *session, in *run.Input, k run
 				return err
 			}
 		} else if output, failure, err = h.endOf(ctx, s, record.Data, k.Kind); err != nil {
+			return err
+		}
+	}
+	if in.Parent != nil {
+		if err := h.tellParent(ctx, &run.Commit{Input: *in, Output: output, Error: failure}); err != nil {
 			return err
 		}
 	}
