@@ -49,6 +49,7 @@ type played struct {
 	ex                                       [2]executing
 	led                                      ledger
 	performed                                [playedMessages + 1][playedEffects + 1]int
+	unsure                                   [playedMessages + 1][playedEffects + 1]bool // recorded as unknown
 	crashes, expiries, lost, unknown, leaves int
 }
 
@@ -75,6 +76,14 @@ func (p played) back(x int) played {
 		p.state[e.m] = 'r'
 	}
 	p.ex[x] = executing{}
+	return p.forget(e.m)
+}
+
+// forget begins to count the deliveries of a message anew when nobody has one: so that there is an end of worlds.
+func (p played) forget(m int) played {
+	if p.state[m] != 'o' && p.ex[0].m != m && p.ex[1].m != m {
+		p.delivered[m] = 0
+	}
 	return p
 }
 
@@ -87,6 +96,9 @@ func (p played) write(r ledgerRules, x int, kind protocol.EventKind, i int) (pla
 	rec := record{M: uint64(e.m), Through: uint64(e.m) - 1, I: i, Outcomes: slices.Clone(e.outcomes)}
 	if kind == protocol.EventEffectDone {
 		rec.Through, rec.I = uint64(e.m), 0
+	}
+	for n, o := range rec.Outcomes {
+		p.unsure[e.m][n+1] = o.Status == protocol.OutcomeUnknown
 	}
 	p.led = ledger{seq: p.led.seq + 1, kind: kind, through: rec.Through, last: rec}
 	e.led = p.led
@@ -170,8 +182,9 @@ func (p played) step(r ledgerRules, x int) (played, string) {
 		}
 	case atAck:
 		what = "acknowledges"
-		p.state[e.m] = 'g'
-		p.ex[x] = executing{}
+		m := e.m
+		p.state[m], p.ex[x] = 'g', executing{}
+		p = p.forget(m)
 	case idle:
 	}
 	if !ok {
@@ -180,16 +193,15 @@ func (p played) step(r ledgerRules, x int) (played, string) {
 	return p, name + what
 }
 
-// waits reports whether an executor is about to write.
+// writes reports whether an executor is about to write.
 func (e executing) writes() bool { return e.at == atActing || e.at == atDone || e.at == atRelease }
 
 // successors calls f with every world that may follow; fault says that something goes wrong on the way.
 func (p played) successors(r ledgerRules, f func(to played, how string, fault bool)) {
 	for x, e := range p.ex {
-		other := p.ex[1-x]
 		if e.at == idle {
 			for m := 1; m <= playedMessages; m++ {
-				if p.state[m] == 'r' && (other.at == idle || other.m != m || other.delivery != p.delivered[m]) {
+				if p.state[m] == 'r' {
 					to, how := p.take(x, m)
 					f(to, how, false)
 				}
@@ -266,7 +278,7 @@ func (p played) broken(r ledgerRules, from *played) string {
 func (p played) early(m, i int) string {
 	for em := 1; em <= m; em++ {
 		for ei := 1; ei <= playedEffects && (em < m || ei < i); ei++ {
-			if p.performed[em][ei] == 0 && p.led.through < uint64(em) && !p.doubted(em, ei) {
+			if p.performed[em][ei] == 0 && !p.doubted(em, ei) {
 				return fmt.Sprintf("effect %d of message %d was performed before effect %d of message %d", i, m, ei, em)
 			}
 		}
@@ -280,8 +292,7 @@ func (p played) doubted(m, i int) bool {
 			return true
 		}
 	}
-	out := p.led.last.Outcomes
-	return p.led.last.M == uint64(m) && len(out) >= i && out[i-1].Status == protocol.OutcomeUnknown
+	return p.unsure[m][i]
 }
 
 // rest says what is wrong with a world in which nothing is left to do.
@@ -293,6 +304,13 @@ func (p played) rest(first played) string {
 	}
 	if p.led.through != playedMessages {
 		return "not all is done"
+	}
+	for m := 1; m <= playedMessages; m++ {
+		for i := 1; i <= playedEffects; i++ {
+			if p.performed[m][i] == 0 && !p.unsure[m][i] {
+				return fmt.Sprintf("effect %d of message %d was never performed", i, m)
+			}
+		}
 	}
 	clean := p.crashes == first.crashes && p.expiries == first.expiries && p.unknown == first.unknown
 	for i, o := range p.led.last.Outcomes {

@@ -108,8 +108,8 @@ type Host struct {
 
 	leave   func()
 	leaving chan struct{} // closed when Drain has begun
-	force   func()
-	forced  chan struct{} // closed when its time is over
+	force   context.CancelFunc
+	forced  context.Context //nolint:containedctx // it is the host's life, not a call's: it ends when the time to drain is over
 
 	mu       sync.Mutex
 	sessions map[string]*session // by token
@@ -121,14 +121,15 @@ type Host struct {
 // begins to take tasks.
 func Start(ctx context.Context, sys *actorx.System, cfg Config) (*Host, error) {
 	cfg = cfg.withDefaults()
-	leaving, forced := make(chan struct{}), make(chan struct{})
+	leaving := make(chan struct{})
+	forced, force := context.WithCancel(context.Background())
 	h := &Host{
 		cfg: cfg, conn: cfg.Conn, log: cfg.Logger.Named("instance").With(zap.String("operator", string(cfg.ID))),
 		runs:  runlog.New(cfg.Conn.JetStream(), cfg.Conn.Names()),
 		blobs: runlog.NewBlobs(cfg.Conn.JetStream(), cfg.Conn.Names()), tasks: task.New(cfg.Conn),
 		slots:   make(chan struct{}, cfg.Concurrency),
 		leaving: leaving, leave: sync.OnceFunc(func() { close(leaving) }),
-		forced: forced, force: sync.OnceFunc(func() { close(forced) }),
+		forced: forced, force: force,
 		sessions: map[string]*session{},
 	}
 	h.policy = run.Policy{

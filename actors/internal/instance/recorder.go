@@ -83,19 +83,10 @@ func (r *recorder) Record(ctx context.Context, e run.Entry) error {
 	h := r.worker.host
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	go func() { // ends with Record
-		select {
-		case <-h.forced:
-			late := time.NewTimer(forceGrace / 2)
-			defer late.Stop()
-			select {
-			case <-late.C:
-				cancel()
-			case <-ctx.Done():
-			}
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(h.forced, func() {
+		late := time.AfterFunc(forceGrace/2, cancel)
+		context.AfterFunc(ctx, func() { late.Stop() })
+	})()
 	if len(e.Result) > maxInline {
 		if err := r.spill(ctx, &e); err != nil {
 			return err

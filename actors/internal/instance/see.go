@@ -23,13 +23,7 @@ const (
 func (h *Host) see(ctx context.Context, work *work, lined func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // ends with see
-		select {
-		case <-h.forced:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(h.forced, cancel)()
 	d := work.delivery
 	t, err := h.read(d.msg, work.meta)
 	if err != nil {

@@ -73,11 +73,11 @@ func (h *Host) release(s *session) {
 	}
 }
 
-// over reports whether nobody is likely to come back: the instance is a single run, and it has ended.
+// over reports whether nobody is likely to come back soon: the instance waits, or is a single run that has ended.
 func (s *session) over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.fold == nil || s.fold.Open == nil && len(s.fold.Queue) == 0 && len(s.fold.Known) > 0 &&
+	return s.fold == nil || s.fold.Suspended() || s.fold.Open == nil && len(s.fold.Queue) == 0 && len(s.fold.Known) > 0 &&
 		string(s.fold.Known[len(s.fold.Known)-1].Run) == s.instance
 }
 

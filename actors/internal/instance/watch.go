@@ -32,47 +32,37 @@ func (w *worker) watch(ctx context.Context, cancel context.CancelCauseFunc) (sto
 		check(s.fold)
 	}
 	s.mu.Unlock()
-	done := make(chan struct{})
+	listening, end := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
-	go func() {
+	timer := time.AfterFunc(listenAfter, func() {
 		defer close(ended)
-		timer := time.NewTimer(listenAfter)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			w.listen(ctx, done)
-		case <-done:
-		}
-	}()
+		w.listen(listening)
+	})
 	return func() {
 		s.mu.Lock()
 		s.changed = nil
 		s.mu.Unlock()
-		close(done)
-		<-ended
+		end()
+		if !timer.Stop() {
+			<-ended
+		}
 	}
 }
 
-// listen folds in what other nodes append, until done is closed.
-func (w *worker) listen(ctx context.Context, done <-chan struct{}) {
+// listen folds in what other nodes append, until ctx ends.
+func (w *worker) listen(ctx context.Context) {
 	s, h := w.session, w.host
-	news := make(chan *nats.Msg, 64)
+	if ctx.Err() != nil {
+		return
+	}
+	news := make(chan *nats.Msg, newsBuffer)
 	sub, err := h.conn.NATS().ChanSubscribe(h.conn.Names().Event(s.subject), news)
 	if err != nil {
 		h.log.Warn("cannot listen to the log", zap.Error(err))
 		return
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone, and then so is the subscription
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() { // a refresh must not outlast the run; ends with ctx
-		select {
-		case <-done:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	seen := uint64(0) // refresh once: something may have come before the subscription
+	seen := uint64(0)                        // refresh once: something may have come before the subscription
 	for {
 		var known uint64
 		s.view(func(f *run.Fold) { known = f.Seq })
@@ -84,11 +74,14 @@ func (w *worker) listen(ctx context.Context, done <-chan struct{}) {
 		select {
 		case m := <-news:
 			seen, _ = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
-		case <-done:
+		case <-ctx.Done():
 			return
 		}
 	}
 }
+
+// newsBuffer is how many events wait for a run's node; one that is dropped is followed by others, or by the next append.
+const newsBuffer = 16
 
 // catchUp folds in what is new in the log.
 func (s *session) catchUp(ctx context.Context) error {
