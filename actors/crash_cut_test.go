@@ -27,7 +27,6 @@ type cutter struct {
 	mu    sync.Mutex
 	sent  []string // the classes of what was sent, in order
 	armed bool
-	conn  net.Conn
 	cut   chan struct{} // closed when it happened
 }
 

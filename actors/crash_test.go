@@ -101,9 +101,10 @@ func (o *outside) did(name string) {
 func (o *outside) register(t testing.TB, n *actors.Node) {
 	t.Helper()
 	type none struct{}
-	mail := func(_ context.Context, in struct {
+	type letter struct {
 		To string `json:"to"`
-	}) (string, protocol.Effects, error) {
+	}
+	mail := func(_ context.Context, in letter) (string, protocol.Effects, error) {
 		data, err := protocol.Marshal(in)
 		return "will be mailed", protocol.Effects{protocol.CustomEffect{EffectType: "mail", Data: data}}, err
 	}
@@ -114,7 +115,8 @@ func (o *outside) register(t testing.TB, n *actors.Node) {
 		tool.Func("lookup", "Looks up.", func(context.Context, none) (string, error) { o.did("lookup"); return "found", nil }, tool.Repeatable()),
 		tool.Func("charge", "Charges.", func(_ context.Context, in struct {
 			Amount int `json:"amount"`
-		}) (string, error) {
+		},
+		) (string, error) {
 			o.did("charge")
 			return fmt.Sprintf("charged %d", in.Amount), nil
 		}, tool.RequiresApproval()),

@@ -174,9 +174,13 @@ func FuzzApply(f *testing.F) {
 		}
 		in := &run.Input{Run: "r", Hash: "h", Inboxes: []string{"inbox"}}
 		for _, task := range []run.Task{
-			{Input: in}, {Input: in, Bar: true}, {Input: in, Carrier: run.Carrier{ID: run.TaskID{Seq: 1}}},
-			{Input: &run.Input{Run: "q", Mode: run.Interrupt}}, {Signal: &run.Signal{Seq: 9, Type: run.SignalApprove}},
-			{Timer: &run.Timer{Run: "r", Path: "1"}}, {Child: &run.ChildEnd{Run: "c"}},
+			{Input: in},
+			{Input: in, Bar: true},
+			{Input: in, Carrier: run.Carrier{ID: run.TaskID{Seq: 1}}},
+			{Input: &run.Input{Run: "q", Mode: run.Interrupt}},
+			{Signal: &run.Signal{Seq: 9, Type: run.SignalApprove}},
+			{Timer: &run.Timer{Run: "r", Path: "1"}},
+			{Child: &run.ChildEnd{Run: "c"}},
 		} {
 			d := run.Driver{Task: task}
 			d.Next(fold)

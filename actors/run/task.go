@@ -76,7 +76,6 @@ type Driver struct {
 	settled  uint64 // the last commit that this process settled
 	result   *Result
 	answered bool
-	given    bool // a refusal was recorded for this very task
 }
 
 // Appended tells that the items of the last command are in the log, under the event id.

@@ -35,8 +35,8 @@ const (
 // executing is an executor with a message.
 type executing struct {
 	at       place
-	m        int // the message
-	delivery int
+	m        int  // the message
+	newest   bool // no other delivery of the message came later, and its time is not over
 	led      ledger
 	i        int
 	outcomes []protocol.EffectOutcome
@@ -45,7 +45,6 @@ type executing struct {
 // played is the world at a moment.
 type played struct {
 	state                                    [playedMessages + 1]byte // of a message: ready, out, gone
-	delivered                                [playedMessages + 1]int
 	ex                                       [2]executing
 	led                                      ledger
 	performed                                [playedMessages + 1][playedEffects + 1]int
@@ -64,26 +63,16 @@ func (p played) key() string { return fmt.Sprintf("%+v", p) }
 // take gives an executor a message.
 func (p played) take(x, m int) (played, string) {
 	p.state[m] = 'o'
-	p.delivered[m]++
-	p.ex[x] = executing{at: atRead, m: m, delivery: p.delivered[m]}
+	p.ex[x] = executing{at: atRead, m: m, newest: true}
 	return p, fmt.Sprintf("message %d goes to executor %d", m, x+1)
 }
 
 // back gives the message of an executor back, if it is not somebody else's by now.
 func (p played) back(x int) played {
-	e := p.ex[x]
-	if p.state[e.m] == 'o' && p.delivered[e.m] == e.delivery {
+	if e := p.ex[x]; e.newest && p.state[e.m] == 'o' {
 		p.state[e.m] = 'r'
 	}
 	p.ex[x] = executing{}
-	return p.forget(e.m)
-}
-
-// forget begins to count the deliveries of a message anew when nobody has one: so that there is an end of worlds.
-func (p played) forget(m int) played {
-	if p.state[m] != 'o' && p.ex[0].m != m && p.ex[1].m != m {
-		p.delivered[m] = 0
-	}
 	return p
 }
 
@@ -182,9 +171,7 @@ func (p played) step(r ledgerRules, x int) (played, string) {
 		}
 	case atAck:
 		what = "acknowledges"
-		m := e.m
-		p.state[m], p.ex[x] = 'g', executing{}
-		p = p.forget(m)
+		p.state[e.m], p.ex[x] = 'g', executing{}
 	case idle:
 	}
 	if !ok {
@@ -215,9 +202,9 @@ func (p played) successors(r ledgerRules, f func(to played, how string, fault bo
 			to.crashes--
 			f(to, fmt.Sprintf("executor %d crashes", x+1), true)
 		}
-		if p.expiries > 0 && p.state[e.m] == 'o' && p.delivered[e.m] == e.delivery {
+		if p.expiries > 0 && p.state[e.m] == 'o' && e.newest {
 			to := p
-			to.state[e.m] = 'r'
+			to.state[e.m], to.ex[x].newest = 'r', false
 			to.expiries--
 			f(to, fmt.Sprintf("the time to acknowledge message %d passes", e.m), true)
 		}

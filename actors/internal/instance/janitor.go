@@ -36,19 +36,24 @@ func (h *Host) Close(ctx context.Context) (int, error) {
 	}
 	closed := 0
 	for subject := range info.State.Subjects {
-		if ctx.Err() != nil || h.isLeaving() {
+		if h.isLeaving() {
 			break
 		}
 		token := strings.Split(subject, ".")[3]
-		ok, err := h.closeOne(ctx, subject, token)
-		if err != nil {
-			h.log.Warn("instance not closed", zap.String("code", string(protocol.CodeOf(err))), zap.Error(err))
-		}
-		if ok {
+		if h.closed(ctx, subject, token) {
 			closed++
 		}
 	}
 	return closed, nil
+}
+
+// closed closes one instance, and reports whether it did. What went wrong, the next round tries again.
+func (h *Host) closed(ctx context.Context, subject, token string) bool {
+	ok, err := h.closeOne(ctx, subject, token)
+	if err != nil {
+		h.log.Warn("instance not closed", zap.String("code", string(protocol.CodeOf(err))), zap.Error(err))
+	}
+	return ok
 }
 
 // closeOne closes one instance, if it is over.
@@ -70,7 +75,7 @@ func (h *Host) closeOne(ctx context.Context, subject, token string) (bool, error
 	if err := s.ensure(ctx); err != nil {
 		return false, err
 	}
-	if _, err := s.refresh(ctx); err != nil {
+	if err := s.refresh(ctx); err != nil {
 		return false, err
 	}
 	var idle, single bool

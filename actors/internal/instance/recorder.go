@@ -83,7 +83,7 @@ func (r *recorder) Record(ctx context.Context, e run.Entry) error {
 	h := r.worker.host
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(h.forced, func() {
+	defer context.AfterFunc(h.forced, func() { //nolint:contextcheck // it ends with Record, or some time after the node's force
 		late := time.AfterFunc(forceGrace/2, cancel)
 		context.AfterFunc(ctx, func() { late.Stop() })
 	})()

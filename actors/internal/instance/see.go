@@ -23,7 +23,7 @@ const (
 func (h *Host) see(ctx context.Context, work *work, lined func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(h.forced, cancel)()
+	defer context.AfterFunc(h.forced, cancel)() //nolint:contextcheck // either ends it
 	d := work.delivery
 	t, err := h.read(d.msg, work.meta)
 	if err != nil {

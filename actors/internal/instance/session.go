@@ -152,33 +152,33 @@ func (s *session) set(f *run.Fold) {
 }
 
 // refresh folds in what was appended behind what is known. The caller has the turn.
-func (s *session) refresh(ctx context.Context) ([]runlog.Record, error) {
+func (s *session) refresh(ctx context.Context) error {
 	var after uint64
 	s.view(func(f *run.Fold) { after = f.Seq })
 	if after == 0 {
 		s.forget()
-		return nil, s.ensure(ctx)
+		return s.ensure(ctx)
 	}
 	records, err := s.host.runs.Tail(ctx, s.subject, after)
 	if err != nil || len(records) == 0 {
-		return nil, err
+		return err
 	}
 	events, err := s.host.decode(ctx, s.token, records)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
 		if err := s.fold.Apply(e); err != nil {
 			s.fold = nil // half of it is folded
-			return nil, s.host.defect(err)
+			return s.host.defect(err)
 		}
 	}
 	if s.changed != nil {
 		s.changed(s.fold)
 	}
-	return records, nil
+	return nil
 }
 
 func (s *session) forget() {
@@ -299,7 +299,7 @@ func (s *session) commit(ctx context.Context, d *run.Driver, next func(*run.Fold
 			for _, f := range conflict {
 				f()
 			}
-			if _, err := s.refresh(ctx); err != nil {
+			if err := s.refresh(ctx); err != nil {
 				return run.Command{}, err
 			}
 		default:

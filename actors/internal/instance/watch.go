@@ -92,6 +92,5 @@ func (s *session) catchUp(ctx context.Context) error {
 	if err := s.ensure(ctx); err != nil {
 		return err
 	}
-	_, err := s.refresh(ctx)
-	return err
+	return s.refresh(ctx)
 }
