@@ -17,7 +17,7 @@ import (
 	"github.com/skelegent/skelegent-go/state/memory"
 )
 
-// TestSignalsInTheCracks sends each signal before every message of a run that changes anything, before it begins, and after it
+// TestSignalsInTheCracks sends each signal before every message (each fourth, without -crash.long) of a run that changes anything, before it begins, and after it
 // has ended. An approval nobody asked for, or the second one, changes nothing; what is said to a run is heard at most once; a
 // run that is cancelled has done all that it declared, or nothing.
 func TestSignalsInTheCracks(t *testing.T) {
@@ -28,7 +28,7 @@ func TestSignalsInTheCracks(t *testing.T) {
 			if i == 0 { // without a signal
 				continue
 			}
-			if testing.Short() && i%5 != 0 {
+			if !*crashLong && i%4 != 0 && i >= 0 && i <= boundaries {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s at %d", kind, i), func(t *testing.T) {

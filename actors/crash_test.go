@@ -24,7 +24,7 @@ import (
 	"github.com/skelegent/skelegent-go/state/memory"
 )
 
-var everyDrop = flag.Bool("crash.long", false, "lose every single message too, not only each seventh")
+var crashLong = flag.Bool("crash.long", false, "lose every single message, and signal at each, not only at some")
 
 // leastBoundaries is what a faultless run sent when this was written: with fewer, the harness looks at less than it did.
 const leastBoundaries = 35
@@ -162,7 +162,7 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 		})
 	}
 	for i := 1; i <= len(faultless); i++ {
-		if !*everyDrop && i%7 != 0 {
+		if !*crashLong && i%7 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("loses %d %s", i, faultless[i-1]), func(t *testing.T) {

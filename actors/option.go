@@ -44,7 +44,7 @@ func MaxDuration(d time.Duration) Option { return func(o *options) { o.maxDurati
 func Durable() Option { return func(o *options) { o.durable = true } }
 
 // Attempts is how often a run is begun without getting anywhere (a crash, or an error that may pass) before it fails and goes
-// to the dead letters; 3 otherwise.
+// to the dead letters; 5 otherwise.
 func Attempts(n int) Option { return func(o *options) { o.attempts = n } }
 
 // WhenBusy says what becomes of an input that comes while a run of its session is open and that does not say itself; Enqueue

@@ -309,6 +309,27 @@ func TestAttemptsEnd(t *testing.T) {
 	}
 }
 
+// A run with a deadline ends by it, also while it waits and holds nothing.
+func TestDeadlineOfASuspendedRun(t *testing.T) {
+	t.Parallel()
+	_, conn := server(t)
+	n := node(t, conn, actors.Config{})
+	register(t, n, "waits", func(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+		_, err := actors.Await[string](ctx, "never")
+		return protocol.Reply("x"), err
+	}, actors.Durable())
+	start(t, n)
+	ctx := within(t, 30*time.Second)
+	accepted, err := task.New(conn).Submit(ctx, "waits", protocol.Text("x"), task.Submission{Deadline: time.Now().Add(700 * time.Millisecond)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitState(ctx, t, bus.NewDispatcher(conn), accepted.Workflow, "idle")
+	if l := buried(t, conn, 1)[0].Letter; l.Reason.Code != protocol.CodeTimeout {
+		t.Errorf("letter = %+v", l)
+	}
+}
+
 // A node that is told to stop lets a run reach its next step, and another goes on at once.
 func TestDrainHandsOver(t *testing.T) {
 	t.Parallel()

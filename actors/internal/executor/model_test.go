@@ -58,7 +58,41 @@ type ledgerRules struct {
 	noFence, noActing, noDoubt, ackFirst, rush bool
 }
 
-func (p played) key() string { return fmt.Sprintf("%+v", p) }
+// key tells worlds apart.
+func (p played) key() string {
+	b := make([]byte, 0, 128)
+	ledgerKey := func(l ledger) {
+		b = append(b, byte(l.seq), byte(l.through), byte(l.last.M), byte(l.last.I))
+		b = append(append(b, l.kind...), statuses(l.last.Outcomes)...)
+	}
+	b = append(b, p.state[:]...)
+	ledgerKey(p.led)
+	for m := range p.performed {
+		for i, n := range p.performed[m] {
+			b = append(b, byte(n))
+			if p.unsure[m][i] {
+				b = append(b, '?')
+			}
+		}
+	}
+	for _, e := range p.ex {
+		b = append(b, '|', byte(e.at), byte(e.m), byte(e.i))
+		if e.newest {
+			b = append(b, '!')
+		}
+		b = append(append(b, statuses(e.outcomes)...), '/')
+		ledgerKey(e.led)
+	}
+	return string(append(b, '|', byte(p.crashes), byte(p.expiries), byte(p.lost), byte(p.unknown), byte(p.leaves)))
+}
+
+func statuses(outcomes []protocol.EffectOutcome) string {
+	s := make([]byte, len(outcomes))
+	for i, o := range outcomes {
+		s[i] = o.Status[0]
+	}
+	return string(s)
+}
 
 // take gives an executor a message.
 func (p played) take(x, m int) (played, string) {

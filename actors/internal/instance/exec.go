@@ -68,6 +68,9 @@ func (w *worker) run(ctx context.Context) run.Result {
 // perform runs the code under its limits and reads how it ended.
 func (w *worker) perform(ctx context.Context, b begun) (run.Result, error) {
 	h := w.host
+	if d := b.input.Deadline; !d.IsZero() && !time.Now().Before(d) {
+		return run.Result{Error: errDeadline}, errDeadline
+	}
 	if b.first {
 		if wait := w.session.behind(ctx, b.memory); wait != nil {
 			return run.Result{Wait: wait}, nil
@@ -119,6 +122,11 @@ func (w *worker) result(ctx context.Context, b begun, out protocol.OperatorOutpu
 	h := w.host
 	var u *step.Unwind
 	if errors.As(err, &u) {
+		if u.Wait != nil && !b.input.Deadline.IsZero() { // it also ends the waiting
+			wait := *u.Wait
+			wait.Timers = append(slices.Clip(wait.Timers), run.Due{Path: deadlinePath, At: b.input.Deadline.UTC()})
+			u = &step.Unwind{Wait: &wait}
+		}
 		return run.Result{Wait: u.Wait, Cancelled: u.Cancelled, Released: u.Released, Lost: u.Lost}
 	}
 	if err != nil && ctx.Err() != nil {
@@ -143,6 +151,9 @@ func (w *worker) result(ctx context.Context, b begun, out protocol.OperatorOutpu
 	return run.Result{Output: done}
 }
 
+// deadlinePath is the timer of the run's own deadline: no step's path is like it.
+const deadlinePath = "deadline"
+
 // completed is an output as the log keeps it.
 func (h *Host) completed(ctx context.Context, s *session, out protocol.OperatorOutput) (*run.Completed, error) {
 	body, err := protocol.Marshal(&out)
@@ -165,7 +176,7 @@ func (h *Host) completed(ctx context.Context, s *session, out protocol.OperatorO
 
 // Bounds of the pause before a run that failed is tried again.
 const (
-	minRetry = time.Second
+	minRetry = 500 * time.Millisecond
 	maxRetry = 2 * time.Minute
 )
 

@@ -32,7 +32,7 @@ type Config struct {
 	WhenBusy run.Mode
 	// Concurrency bounds the inputs in work over the whole cluster, and the runs in work on this node; 64 if 0.
 	Concurrency int
-	// Attempts is how often a run is begun without getting anywhere before it fails; 3 if 0.
+	// Attempts is how often a run is begun without getting anywhere before it fails; 5 if 0.
 	Attempts int
 	// Queue bounds the inputs that wait in an instance; 1,000 if 0.
 	Queue int
@@ -61,7 +61,7 @@ func (c Config) withDefaults() Config {
 		c.Concurrency = 64
 	}
 	if c.Attempts <= 0 {
-		c.Attempts = 3
+		c.Attempts = 5
 	}
 	if c.Queue <= 0 {
 		c.Queue = 1000

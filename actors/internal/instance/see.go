@@ -27,6 +27,7 @@ func (h *Host) see(ctx context.Context, work *work, lined func()) {
 	d := work.delivery
 	t, err := h.read(d.msg, work.meta)
 	if err != nil {
+		lined()
 		h.settleUnreadable(ctx, d, work.meta, err)
 		return
 	}
