@@ -15,7 +15,7 @@ build: ## Build bin/skelegent
 	$(GO) build -trimpath -o bin/skelegent ./cmd/skelegent
 
 .PHONY: demo
-demo: build ## Run the main job: an agent, a tool, an effect, the events, on an embedded NATS
+demo: build ## The whole story on an embedded NATS: an approval, a kill -9 in the middle, a checked verdict
 	./bin/skelegent demo
 
 .PHONY: test
@@ -38,7 +38,7 @@ interop: ## Only the test with the JavaScript client and a model server nobody h
 .PHONY: bench
 bench: ## Benchmarks, each beside its floor in the same process
 	$(GO) test -run XXX -bench . -benchmem -benchtime $(BENCHTIME) ./actors ./actors/agent ./actors/internal/actorx ./protocol ./state/kv
-	$(GO) test -count=1 -v -run TestRatio ./actors -ratio $(BENCHTIME)
+	$(GO) test -count=1 -v -run 'TestRatio|TestDurableRatio' ./actors -ratio $(BENCHTIME)
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (20s)

@@ -224,7 +224,16 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.discovery = newDiscovery(n.conn, n.cfg.ID, n.log)
 	for _, r := range n.operators {
-		if err := n.startOperator(ctx, r); err != nil {
+		if err := n.startOperator(r); err != nil {
+			return err
+		}
+	}
+	// Tasks come at once, and their runs may ask any operator of this node.
+	if err := n.flush(ctx); err != nil {
+		return err
+	}
+	for i, r := range n.operators {
+		if err := n.startInstances(ctx, r, n.hosts[i]); err != nil {
 			return err
 		}
 	}
@@ -235,8 +244,8 @@ func (n *Node) start(ctx context.Context) error {
 	return n.flush(ctx)
 }
 
-// startOperator hosts an operator for requests and for tasks.
-func (n *Node) startOperator(ctx context.Context, r registration) error {
+// startOperator hosts an operator for requests.
+func (n *Node) startOperator(r registration) error {
 	cfg := operator.Config{
 		Conn: n.conn, ID: r.id, Operator: r.op, Concurrency: r.opts.concurrency, Waiting: r.opts.waiting,
 		MaxDuration: r.opts.maxDuration, Logger: n.log,
@@ -253,6 +262,12 @@ func (n *Node) startOperator(ctx context.Context, r registration) error {
 		return err
 	}
 	n.hosts = append(n.hosts, h)
+	n.discovery.add(h, r.opts)
+	return nil
+}
+
+// startInstances hosts it for tasks.
+func (n *Node) startInstances(ctx context.Context, r registration, h *operator.Host) error {
 	i, err := instance.Start(ctx, n.sys, instance.Config{
 		Conn: n.conn, ID: r.id, Operator: r.op, Node: n.cfg.ID, Durable: r.opts.durable, WhenBusy: r.opts.whenBusy,
 		Concurrency: r.opts.concurrency, Attempts: r.opts.attempts, MaxDuration: r.opts.maxDuration, AckWait: n.cfg.TaskWait,
@@ -262,7 +277,6 @@ func (n *Node) startOperator(ctx context.Context, r registration) error {
 		return err
 	}
 	n.instances = append(n.instances, i)
-	n.discovery.add(h, r.opts)
 	return n.schedule(ctx, r)
 }
 

@@ -3,8 +3,10 @@ package actors_test
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -22,9 +24,9 @@ func TestDurableRatio(t *testing.T) { //nolint:paralleltest // it measures
 	if *ratio == 0 {
 		t.Skip("run by make bench")
 	}
-	for _, sync := range []bool{false, true} { //nolint:paralleltest // it measures
-		t.Run(fmt.Sprintf("sync always %v", sync), func(t *testing.T) {
-			s, err := embed.Start(embed.Config{Dir: t.TempDir(), Listen: embed.ListenNone, NoSync: !sync})
+	for _, always := range []bool{false, true} { //nolint:paralleltest // it measures
+		t.Run(fmt.Sprintf("sync always %v", always), func(t *testing.T) {
+			s, err := embed.Start(embed.Config{Dir: t.TempDir(), Listen: embed.ListenNone, NoSync: !always})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,19 +80,31 @@ func taskFloor(t *testing.T, worker, caller *bus.Conn) func(context.Context, []b
 		t.Fatal(err)
 	}
 	t.Cleanup(consume.Stop)
-	return func(ctx context.Context, body []byte) error {
-		inbox := caller.NATS().NewInbox()
-		sub, err := caller.NATS().SubscribeSync(inbox)
-		if err != nil {
-			return err
+	// One subscription for all answers, as clients have it.
+	var waiting sync.Map
+	prefix := caller.NATS().NewInbox() + "."
+	sub, err := caller.NATS().Subscribe(prefix+"*", func(m *nats.Msg) {
+		if done, ok := waiting.LoadAndDelete(m.Subject); ok {
+			close(done.(chan struct{}))
 		}
-		defer func() { _ = sub.Unsubscribe() }()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sub.Unsubscribe() })
+	var count atomic.Uint64
+	return func(ctx context.Context, body []byte) error {
+		inbox := prefix + strconv.FormatUint(count.Add(1), 10)
+		done := make(chan struct{})
+		waiting.Store(inbox, done)
 		if _, err := caller.JetStream().PublishMsg(ctx, &nats.Msg{Subject: "floor.task", Data: body, Header: nats.Header{"Reply": {inbox}}}); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		_, err = sub.NextMsgWithContext(ctx)
-		return err
+		select {
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }

@@ -150,6 +150,15 @@ func (d Decimal) Text() string { return string(d.append(nil)) }
 // String is Text.
 func (d Decimal) String() string { return d.Text() }
 
+// Format writes what Text does for %s and %v, and what fmt does with a string for other verbs. Without it the embedded
+// number's own would be used, which drops zeros at the end.
+func (d Decimal) Format(f fmt.State, verb rune) {
+	if verb == 'v' {
+		verb = 's'
+	}
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), d.Text())
+}
+
 // MarshalJSON writes the number as a string.
 func (d Decimal) MarshalJSON() ([]byte, error) {
 	return append(d.append([]byte{'"'}), '"'), nil

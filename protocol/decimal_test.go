@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -80,4 +81,13 @@ func TestMustDecimalPanics(t *testing.T) {
 		}
 	}()
 	protocol.MustDecimal("x")
+}
+
+// A number is shown with its scale, whichever verb shows it.
+func TestDecimalIsShownWithItsScale(t *testing.T) {
+	t.Parallel()
+	d := protocol.MustDecimal("0.50")
+	if got := fmt.Sprintf("%s %v %q %8s|%-6v|", d, d, d, d, d); got != `0.50 0.50 "0.50"     0.50|0.50  |` {
+		t.Errorf("got %s", got)
+	}
 }

@@ -167,6 +167,18 @@ func (w *world) operators() map[protocol.OperatorID]operator {
 			word, err := actors.Await[string](ctx, "word")
 			return protocol.Reply(word), err
 		},
+		"hears": func(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+			if _, err := actors.Await[string](ctx, "word"); err != nil {
+				return protocol.OperatorOutput{}, err
+			}
+			at := step.Next(ctx)
+			said, err := at.Steer(ctx)
+			if err != nil {
+				return protocol.OperatorOutput{}, err
+			}
+			_, err = at.Run(ctx, step.Spec{Kind: run.StepCode, Name: "after"}, func(context.Context) (run.Entry, error) { return run.Entry{}, nil })
+			return protocol.Reply(fmt.Sprint("heard ", len(said))), err
+		},
 		"holds": func(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
 			select {
 			case <-w.hold:
@@ -195,6 +207,16 @@ func (w *world) operators() map[protocol.OperatorID]operator {
 			out := protocol.Reply("over to echo")
 			out.ExitReason = protocol.Exit(protocol.ExitHandedOff)
 			out.Effects = protocol.Effects{protocol.Handoff{Operator: "echo", State: json.RawMessage(`"state"`)}}
+			return out, nil
+		},
+		"long": func(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+			for range 30 {
+				if _, err := actors.Step(ctx, "step", func(context.Context) (int, error) { return 1, nil }); err != nil {
+					return protocol.OperatorOutput{}, err
+				}
+			}
+			out := protocol.Reply("declared")
+			out.Effects = protocol.Effects{protocol.CustomEffect{EffectType: "mail", Data: json.RawMessage(`{}`)}}
 			return out, nil
 		},
 		"mails": func(_ context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {

@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/skelegent/skelegent-go/actors/inspect"
 	"github.com/skelegent/skelegent-go/actors/run"
 	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/bus/runlog"
 	"github.com/skelegent/skelegent-go/bus/task"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -21,8 +23,20 @@ func TestResult(t *testing.T) {
 	if got := w.done(t, "echo", ""); got.State != inspect.StateCompleted || text(t, got.Output) != "said hello" {
 		t.Errorf("got %+v", got)
 	}
-	if got := w.done(t, "large", ""); len(text(t, got.Output)) != 100_000 {
-		t.Errorf("a large output: got %d bytes", len(text(t, got.Output)))
+	large := w.done(t, "large", "")
+	if len(text(t, large.Output)) != 100_000 {
+		t.Errorf("a large output: got %d bytes", len(text(t, large.Output)))
+	}
+	if i, err := r.Load(ctx, large.Workflow); err != nil || len(i.Fold.Last.Output) < 100_000 {
+		t.Errorf("a large output is not in the fold: %v", err)
+	}
+	if err := runlog.NewBlobs(w.conn.JetStream(), w.conn.Names()).Purge(ctx, "large", string(large.Run)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.Result(ctx, large.Workflow, "")
+	wantCode(t, err, protocol.CodeNotFound)
+	if i, err := r.Load(ctx, large.Workflow); err != nil || i.Fold.Turns != 1 {
+		t.Errorf("without its output: %+v, %v", i, err)
 	}
 	if got := w.done(t, "fails", ""); got.State != inspect.StateFailed || got.Error.Code != protocol.CodeToolError || got.Output != nil {
 		t.Errorf("got %+v", got)
@@ -31,6 +45,8 @@ func TestResult(t *testing.T) {
 	if len(hands.HandedTo) != 1 || !strings.HasPrefix(string(hands.HandedTo[0]), "echo/hands/tea/handoff/") {
 		t.Fatalf("handed to %v", hands.HandedTo)
 	}
+	// It begins when the effect is performed.
+	eventually(t, func() (inspect.Result, error) { return r.Result(ctx, hands.HandedTo[0], "") }, func(inspect.Result) bool { return true })
 	if got, err := r.Wait(ctx, hands.HandedTo[0], "", nil); err != nil || text(t, got.Output) != `said "state"` {
 		t.Errorf("who it was handed to: %+v, %v", got, err)
 	}
@@ -46,7 +62,7 @@ func TestResult(t *testing.T) {
 		_, err = r.Load(ctx, bad)
 		wantCode(t, err, protocol.CodeNotFound)
 	}
-	_, err := r.Result(ctx, "hands/tea", "other")
+	_, err = r.Result(ctx, "hands/tea", "other")
 	wantCode(t, err, protocol.CodeNotFound)
 	for _, bad := range []protocol.WorkflowID{"echo", "", "Echo/x", "/x", "echo/"} {
 		_, err := r.Result(ctx, bad, "")
@@ -153,6 +169,41 @@ func TestResultBeforeTheBeginning(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// An input that the open run took up has that one's answer.
+func TestInputTakenUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).start(t)
+	ctx, r := testContext(t), w.reader()
+	first := w.submit(t, "hears", "s", task.Submission{})
+	w.until(t, first.Workflow, run.StateSuspended)
+	second := w.submit(t, "hears", "s", task.Submission{WhenBusy: "steer"})
+	done := make(chan inspect.Result, 1)
+	go func() {
+		got, err := r.Wait(ctx, second.Workflow, second.Run, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- got
+	}()
+	eventually(t, func() (inspect.Result, error) { return r.Result(ctx, second.Workflow, second.Run) }, func(got inspect.Result) bool { return got.State == inspect.StateQueued })
+	eventually(t, func() (*inspect.Instance, error) { return r.Load(ctx, first.Workflow) }, func(i *inspect.Instance) bool { return len(i.Fold.Queue) == 1 })
+	w.signal(t, first.Workflow, "word", `"go"`)
+	got := <-done
+	if got.Run != second.Run || got.TakenBy != first.Run || text(t, got.Output) != "heard 1" {
+		t.Errorf("got %+v", got)
+	}
+	if again, err := r.Result(ctx, second.Workflow, second.Run); err != nil || again.TakenBy != first.Run || again.State != inspect.StateCompleted {
+		t.Errorf("got %+v, %v", again, err)
+	}
+	tree, err := r.Tree(ctx, second.Workflow, second.Run, inspect.TreeConfig{})
+	if err != nil || !strings.Contains(tree.Problem, "taken up by run "+string(first.Run)) {
+		t.Errorf("got %+v, %v", tree, err)
+	}
+	if tree, err = r.Tree(ctx, first.Workflow, first.Run, inspect.TreeConfig{}); err != nil || !slices.ContainsFunc(tree.Steps, func(s inspect.Step) bool { return slices.Contains(s.Inputs, second.Run) }) {
+		t.Errorf("got %+v, %v", tree, err)
 	}
 }
 

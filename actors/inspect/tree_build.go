@@ -230,20 +230,26 @@ func (b *builder) completed(d *run.Completed, at time.Time) {
 // finish puts together what was collected. f is the fold of now.
 func (b *builder) finish(f *run.Fold) {
 	t := b.tree
+	for _, w := range t.Waits { // a step that waits began before
+		if s := b.steps[w.Path]; s != nil && s.Begun != nil && s.Begun.After(w.Since) {
+			s.Begun = &w.Since
+		}
+	}
+	var spent protocol.Decimal
 	for _, path := range slices.SortedFunc(maps.Keys(b.steps), comparePaths) {
 		s := b.steps[path]
-		if t.Ended == nil || t.State != StateCompleted {
-			if s.Cost != nil {
-				t.Cost = protocol.Decimal{Decimal: t.Cost.Add(s.Cost.Decimal)}
-			}
+		if s.Cost != nil {
+			spent = protocol.Decimal{Decimal: spent.Add(s.Cost.Decimal)}
 		}
 		t.Steps = append(t.Steps, *s)
+	}
+	if spent.GreaterThan(t.Cost.Decimal) { // not every operator says in its output what its steps cost
+		t.Cost = spent
 	}
 	for _, seq := range slices.Sorted(maps.Keys(b.signals)) {
 		t.Signals = append(t.Signals, *b.signals[seq])
 	}
 	if f.Open != nil && f.Open.Run == t.Run {
-		t.Cost = f.Open.Cost
 		for _, w := range f.Queue {
 			t.Queue = append(t.Queue, w.Run)
 		}

@@ -142,6 +142,12 @@ func (f *Fold) started(r Record, d *Started) error {
 		if o.Wait != nil && r.Event.Time.After(o.Stopped) {
 			o.Since = o.Since.Add(r.Event.Time.Sub(o.Stopped))
 		}
+		if w := o.Wait; w != nil && (w.Reason == WaitRetry || w.Reason == WaitEffects) {
+			for _, t := range w.Timers { // of no step: this claim is what they were for, and the next wait needs them anew
+				delete(o.Timers, t.Path)
+				delete(o.Fired, t.Path)
+			}
+		}
 		o.Attempt, o.Node, o.Wait = d.Attempt, d.Node, nil
 		return nil
 	}
@@ -371,6 +377,9 @@ func (f *Fold) noted(d *Noted, seq uint64) {
 		}
 	case d.Ignored || o == nil:
 	case d.Timer != nil && d.Timer.Run == o.Run:
+		if _, set := o.Timers[d.Timer.Path]; !set {
+			return
+		}
 		if o.Fired == nil {
 			o.Fired = map[string]bool{}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -23,6 +24,7 @@ type stream struct {
 	show telling
 
 	suspended func(*run.Wait)
+	held      *run.Wait // to be told of
 }
 
 // streamBuffer is how many events wait to be shown. What is beyond is lost, and then the answer is shown as a whole.
@@ -51,9 +53,17 @@ func followRun(ctx context.Context, s *session, j *job, print func(string), susp
 	ctx, f.end = context.WithCancel(ctx)
 	f.done.Go(func() {
 		for {
+			var quiet <-chan time.Time
+			if f.held != nil {
+				quiet = time.After(quietFor)
+			}
 			select {
 			case m := <-f.msgs:
 				f.feed(m)
+			case <-quiet:
+				f.show.endLine()
+				f.suspended(f.held)
+				f.held = nil
 			case <-ctx.Done():
 				return
 			}
@@ -61,6 +71,10 @@ func followRun(ctx context.Context, s *session, j *job, print func(string), susp
 	})
 	return f, nil
 }
+
+// quietFor is how long nothing must come before it is told what the run waits for: tokens come a little later than what is
+// committed behind them.
+const quietFor = 30 * time.Millisecond
 
 func (f *stream) feed(m *nats.Msg) {
 	event, err := protocol.DecodeEvent(m.Data)
@@ -78,8 +92,7 @@ func (f *stream) feed(m *nats.Msg) {
 		f.show.committed(part.Kind)
 		var d run.Suspended
 		if part.Kind == protocol.EventSuspended && f.suspended != nil && protocol.Unmarshal(part.Data, &d) == nil {
-			f.show.endLine()
-			f.suspended(&d.Wait)
+			f.held = &d.Wait
 		}
 	}
 }
@@ -116,9 +129,9 @@ type telling struct {
 
 	seq      uint64          // of the last event
 	turn     strings.Builder // what the model has said since its last call began
+	midline  bool            // the cursor stands behind it
 	answered bool            // that call is over: what it said counts
 	broken   bool            // an event of the call was lost: wait for the whole answer
-	ended    bool
 }
 
 // live takes an event that no log keeps.
@@ -132,7 +145,8 @@ func (t *telling) live(e protocol.Event) {
 	switch e.Kind {
 	case protocol.EventInferenceStarted:
 		if t.turn.Len() > 0 && !t.answered {
-			t.print("\n(the model is asked again)")
+			t.endLine()
+			t.print("(the model is asked again)\n")
 		}
 		t.newTurn()
 	case protocol.EventInferenceCompleted:
@@ -147,6 +161,9 @@ func (t *telling) live(e protocol.Event) {
 		}
 		t.turn.WriteString(data.Content)
 		t.print(data.Content)
+		if data.Content != "" {
+			t.midline = !strings.HasSuffix(data.Content, "\n")
+		}
 	default:
 	}
 }
@@ -164,30 +181,28 @@ func (t *telling) newTurn() {
 	t.answered, t.broken = false, false
 }
 
+// endLine leaves the cursor at the begin of a line.
 func (t *telling) endLine() {
-	if said := t.turn.String(); said != "" && !strings.HasSuffix(said, "\n") {
+	if t.midline {
 		t.print("\n")
 	}
+	t.midline = false
 }
 
 // finish is called with the answer once the run has ended.
 func (t *telling) finish(text string) {
-	t.ended = true
-	if rest, ok := strings.CutPrefix(text, t.turn.String()); ok {
-		t.print(rest + "\n")
-		return
-	}
-	if strings.TrimSpace(text) == strings.TrimSpace(t.turn.String()) {
+	rest, ok := strings.CutPrefix(text, t.turn.String())
+	switch {
+	case ok && rest == "" && t.turn.Len() > 0, !ok && strings.TrimSpace(text) == strings.TrimSpace(t.turn.String()):
 		t.endLine()
-		return
+	case ok:
+		t.print(rest + "\n")
+		t.midline = false
+	default:
+		t.endLine()
+		t.print(text + "\n")
 	}
-	t.endLine()
-	t.print(text + "\n")
 }
 
 // stop leaves the cursor at the begin of a line where there was no answer.
-func (t *telling) stop() {
-	if !t.ended {
-		t.endLine()
-	}
-}
+func (t *telling) stop() { t.endLine() }

@@ -19,13 +19,14 @@ import (
 	"github.com/skelegent/skelegent-go/actors/effect"
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/embed"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 	"github.com/skelegent/skelegent-go/state/kv"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	embedtest.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if build.path != "" {
 			_ = os.RemoveAll(filepath.Dir(build.path))
 		}
@@ -48,6 +49,9 @@ type world struct {
 	conn     *bus.Conn
 	store    *kv.Store
 	mail     chan error // what the executor of "mail" answers next; nil is success
+
+	release chan struct{}       // closed, lets "holds" end
+	running chan protocol.RunID // told by "holds"
 }
 
 // operators of the test node.
@@ -96,6 +100,14 @@ func declares(effects ...protocol.Effect) protocol.Operator {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	w := newServer(t)
+	w.startNode(t)
+	return w
+}
+
+// newServer is a world without a node.
+func newServer(t testing.TB) *world {
+	t.Helper()
 	dir := t.TempDir()
 	s, err := embed.Start(embed.Config{Dir: dir, Listen: "127.0.0.1:0", NoSync: true})
 	if err != nil {
@@ -106,7 +118,10 @@ func newWorld(t testing.TB) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{url: s.URL(), key: filepath.Join(dir, embed.NodeKeyFile), mail: make(chan error, 10)}
+	w := &world{
+		url: s.URL(), key: filepath.Join(dir, embed.NodeKeyFile), mail: make(chan error, 10), release: make(chan struct{}),
+		running: make(chan protocol.RunID, 10),
+	}
 	nc, err := s.Connect()
 	if err != nil {
 		t.Fatal(err)
@@ -114,10 +129,10 @@ func newWorld(t testing.TB) *world {
 	if w.conn, err = bus.FromNATS(nc, wire.Names{}, nil); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(nc.Close)
 	if w.store, err = kv.Open(testContext(t), w.conn.JetStream(), kv.Config{Create: true}); err != nil {
 		t.Fatal(err)
 	}
-	w.startNode(t)
 	return w
 }
 
@@ -138,6 +153,12 @@ func (w *world) startNode(t testing.TB) {
 			t.Fatal(err)
 		}
 	}
+	w.host(t, n, func() { close(end) })
+}
+
+// host starts a node, with an executor of mail, and stops it at the end of the test.
+func (w *world) host(t testing.TB, n *actors.Node, before func()) {
+	t.Helper()
 	mail := effect.Func(func(context.Context, effect.Request) error {
 		select {
 		case err := <-w.mail:
@@ -152,15 +173,37 @@ func (w *world) startNode(t testing.TB) {
 	if err := n.Start(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
+	w.sourced(t)
 	t.Cleanup(func() {
-		close(end)
+		before()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := n.Stop(ctx); err != nil {
 			t.Error(err)
 		}
-		w.conn.NATS().Close()
 	})
+}
+
+// sourced waits until the server takes signals over: one that is stored in the first moments of a stream, with a task behind
+// it, is never taken over.
+func (w *world) sourced(t testing.TB) {
+	t.Helper()
+	ctx := testContext(t)
+	for {
+		stream, err := w.conn.JetStream().Stream(ctx, "SKG_TASKS")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources := stream.CachedInfo().Sources
+		if len(sources) == 2 && sources[0].Active >= 0 && sources[1].Active >= 0 {
+			return
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatal("signals are not taken over")
+		}
+	}
 }
 
 // result is what a command gave.
@@ -172,6 +215,8 @@ type result struct {
 // call says how to call a command.
 type call struct {
 	in             string
+	stdin          io.Reader // instead of in
+	interrupts     chan<- func() bool
 	env            map[string]string
 	outTTY, errTTY bool
 	inTTY          bool
@@ -192,7 +237,14 @@ func (c call) run(t testing.TB, args ...string) result {
 	if c.ctx == nil {
 		c.ctx = testContext(t)
 	}
-	a := newApp(stdout, stderr, strings.NewReader(c.in), func(name string) string { return c.env[name] })
+	stdin := c.stdin
+	if stdin == nil {
+		stdin = strings.NewReader(c.in)
+	}
+	a := newApp(stdout, stderr, stdin, func(name string) string { return c.env[name] })
+	if c.interrupts != nil {
+		c.interrupts <- a.interrupts.deliver
+	}
 	a.inTTY, a.out.tty, a.err.tty = c.inTTY, c.outTTY, c.errTTY
 	code := execute(c.ctx, a.root(), args)
 	return result{code: code, out: out.String(), err: errs.String()}

@@ -113,8 +113,9 @@ func (o *output) text(s string) string {
 	}, s)
 }
 
-// oneLine is s without line ends and other control characters.
+// oneLine is s without line ends and other control characters, and without bytes that are no text: terminals know some.
 func oneLine(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
 }
 

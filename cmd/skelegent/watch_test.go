@@ -158,6 +158,44 @@ func TestEventThatIsNone(t *testing.T) {
 	}
 }
 
+// What the log of a durable run says, in a few words.
+func TestEventsOfALog(t *testing.T) {
+	t.Parallel()
+	a := newApp(&buffer{}, &buffer{}, strings.NewReader(""), func(string) string { return "" })
+	for _, tc := range []struct {
+		kind       protocol.EventKind
+		data, want string
+	}{
+		{protocol.EventInvocationStarted, `{"carrier":{"id":{"seq":1,"time":2}},"node":"n1","attempt":2,"resumed":true}`, "node n1, attempt 2, resumed"},
+		{protocol.EventSuspended, `{"wait":{"reason":"external_input","signals":["a","b"],"timers":[{"path":"1","at":"2020-01-02T03:04:05Z"}]}}`, "waits for signal a or b until 2020-01-02 "},
+		{protocol.EventSuspended, `{"wait":{"reason":"timer","timers":[{"path":"1","at":"2020-01-02T03:04:05Z"}]}}`, "waits for the time 2020-01-02 "},
+		{protocol.EventSuspended, `{"wait":{"reason":"retry"}}`, "waits for another attempt at ?"},
+		{protocol.EventSuspended, `{"wait":{"reason":"child_run","children":["x","y"]}}`, "waits for 2 runs"},
+		{protocol.EventSuspended, `{"wait":{"reason":"effects"}}`, "waits for what an earlier turn wrote"},
+		{protocol.EventSuspended, `{"wait":{"reason":"approval"}}`, "waits for an approval"},
+		{protocol.EventNoted, `{"signal":{"seq":7,"type":"word","time":"2020-01-02T03:04:05Z"},"ignored":true}`, "signal word, ignored"},
+		{protocol.EventNoted, `{"timer":{"run":"r","path":"3","after":1}}`, "timer of step 3"},
+		{protocol.EventNoted, `{"child":{"run":"r.1"}}`, "end of run r.1"},
+		{protocol.EventStepCompleted, `{"path":"1.2","step":"step","name":"create user","result":7}`, "1.2 step create user"},
+		{protocol.EventToolResultReceived, `{"path":"2","step":"tool","name":"clock","result":{},"is_error":true}`, "clock failed"},
+		{protocol.EventCancelled, `{"reason":"enough"}`, "enough"},
+		{protocol.EventRefused, `{"error":{"code":"unavailable","message":"busy","retryable":true}}`, "unavailable: busy"},
+		{protocol.EventSnapshot, `{"operator":"o"}`, "o/i"},
+	} {
+		o := bus.Observation{Subject: "s", Event: protocol.Event{Kind: tc.kind, Operator: "o", Instance: "i", Run: "i", Time: time.Now(), Data: []byte(tc.data)}}
+		if got := a.eventText(o); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", tc.kind, got, tc.want)
+		}
+	}
+	both := protocol.Event{
+		Kind: protocol.EventInvocationStarted, Operator: "o", Instance: "i", Run: "i", Time: time.Now(), Data: []byte(`{"node":"n1","attempt":1}`),
+		Also: []protocol.EventPart{{Kind: protocol.EventNoted, Data: []byte(`{"signal":{"seq":7,"type":"word","time":"2020-01-02T03:04:05Z"}}`)}},
+	}
+	if got := a.eventText(bus.Observation{Event: both}); !strings.HasSuffix(got, "node n1, attempt 1; noted signal word") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestEventSubjects(t *testing.T) {
 	t.Parallel()
 	for filter, want := range map[string][2]string{

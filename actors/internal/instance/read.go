@@ -45,7 +45,10 @@ func (u *unreadable) Unwrap() error { return u.reason }
 
 // read makes a task of a message. Its error is *unreadable.
 func (h *Host) read(msg jetstream.Msg, meta *jetstream.MsgMetadata) (incoming, error) {
-	carrier := run.Carrier{ID: run.TaskID{Seq: meta.Sequence.Stream, Time: meta.Timestamp.UnixNano()}, Ack: msg.Reply()}
+	carrier := run.Carrier{
+		ID:  run.TaskID{Seq: meta.Sequence.Stream, Time: meta.Timestamp.UnixNano()},
+		Ack: msg.Reply(), Delivery: meta.NumDelivered,
+	}
 	var in incoming
 	var err error
 	if msg.Subject() == h.conn.Names().Task(string(h.cfg.ID)) {

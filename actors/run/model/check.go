@@ -120,6 +120,22 @@ func (w *world) rest() string {
 	return ""
 }
 
+// ends adds how every run ended.
+func (w *world) ends(all map[string]bool) {
+	for _, n := range w.logs {
+		for _, e := range n.seen.ended {
+			what := string(e.kind)
+			if e.into != "" {
+				what = "heard by " + string(e.into)
+			}
+			all[string(e.run)+" "+what] = true
+		}
+		if o := n.fold.Open; o != nil {
+			all[string(o.Run)+" waits"] = true
+		}
+	}
+}
+
 // caller checks that an input ended, and that who asked for it heard what the log says, and nothing else.
 func (w *world) caller(in Input) string {
 	log := w.logs[w.m.instance(orHome(in.In))]
@@ -133,15 +149,22 @@ func (w *world) caller(in Input) string {
 		return fmt.Sprintf("%s was accepted and never ended", in.Run)
 	}
 	for _, inbox := range in.Inboxes {
-		text, heard := w.reply(inbox)
+		replies := w.replies(inbox)
+		if len(replies) == 0 {
+			if over {
+				return inbox + " was never answered"
+			}
+			continue
+		}
+		text := replies[0]
 		switch {
-		case heard && text == conflictText && w.disputed(in.Run):
-		case heard && !over:
-			return fmt.Sprintf("%s heard of the end of %s, which has not ended: %s", inbox, in.Run, text)
-		case heard && text != end.answer:
-			return fmt.Sprintf("%s heard %q, the log says %q", inbox, text, end.answer)
-		case !heard && over:
-			return fmt.Sprintf("%s was never answered", inbox)
+		case len(replies) > 1:
+			return fmt.Sprintf("%s heard %q, and %q", inbox, brief(text), brief(replies[1]))
+		case text == conflictText && w.disputed(in.Run):
+		case !over:
+			return fmt.Sprintf("%s heard %q of %s, which has not ended", inbox, brief(text), in.Run)
+		case text != end.answer:
+			return fmt.Sprintf("%s heard %q, the log says %q", inbox, brief(text), brief(end.answer))
 		}
 	}
 	return ""
@@ -158,17 +181,24 @@ func (w *world) disputed(id protocol.RunID) bool {
 	return len(bodies) > 1
 }
 
-// reply returns what an inbox heard; several different answers are one text that no log has.
-func (w *world) reply(inbox string) (text string, heard bool) {
+// replies returns the different answers that an inbox heard.
+func (w *world) replies(inbox string) (all []string) {
 	for _, id := range w.heard {
 		if answer, ok := strings.CutPrefix(w.m.words[id], inbox+"="); ok {
-			if heard {
-				return text + " and " + answer, true
-			}
-			text, heard = answer, true
+			all = append(all, answer)
 		}
 	}
-	return text, heard
+	return all
+}
+
+// brief is an answer without what is the same in all.
+func brief(answer string) string {
+	var out protocol.OperatorOutput
+	if protocol.Unmarshal([]byte(answer), &out) != nil {
+		return answer
+	}
+	text, _ := out.Message.AsText()
+	return text
 }
 
 func cutError(answer string) (string, bool) { return strings.CutPrefix(answer, "error: ") }

@@ -3,6 +3,7 @@ package model
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -10,17 +11,23 @@ import (
 // Report is what an exploration came to.
 type Report struct {
 	Scenario string
-	States   int // different worlds
-	Steps    int // ways from one to another
-	Rests    int // worlds in which nothing is left to do
-	Logs     int // different logs
+	States   int  // different worlds
+	Steps    int  // ways from one to another
+	Rests    int  // worlds in which nothing is left to do
+	Logs     int  // different logs
+	Cut      bool // not every world was visited
+	// Ends are how the runs end, in some world or other.
+	Ends string
 	// Broken is the rule that some world breaks, empty if none does; Trace is a shortest way there.
 	Broken string
 	Trace  []string
 }
 
 func (r Report) String() string {
-	s := fmt.Sprintf("%-34s %8d states %9d steps %6d rests %6d logs", r.Scenario, r.States, r.Steps, r.Rests, r.Logs)
+	s := fmt.Sprintf("%-34s %8d states %9d steps %6d rests %6d logs; %s", r.Scenario, r.States, r.Steps, r.Rests, r.Logs, r.Ends)
+	if r.Cut {
+		s += " (cut short)"
+	}
 	if r.Broken != "" {
 		s += "\n  BROKEN: " + r.Broken + "\n  " + strings.Join(r.Trace, "\n  ")
 	}
@@ -33,7 +40,8 @@ type explorer struct {
 	visited map[[16]byte]int32
 	from    []int32  // by world: the one it was first come to from,
 	by      []action // and how
-	then    []int32  // the world that follows where nothing goes wrong and the order of due is kept; -1 if none
+	ends    map[string]bool
+	then    []int32 // the world that follows where nothing goes wrong and the order of due is kept; -1 if none
 	report  Report
 }
 
@@ -41,12 +49,16 @@ type explorer struct {
 func Explore(s Scenario) Report { return newMachine(s, "").explore() }
 
 func (m *machine) explore() Report {
-	x := &explorer{m: m, visited: map[[16]byte]int32{}}
+	x := &explorer{m: m, visited: map[[16]byte]int32{}, ends: map[string]bool{}}
 	x.report.Scenario = m.Name
 	first := x.m.start()
 	x.visit(first, -1, action{})
 	level := []*world{first}
 	for base := int32(0); len(level) > 0 && x.report.Broken == ""; {
+		if m.limit > 0 && len(x.from) > m.limit {
+			x.report.Cut = true
+			break
+		}
 		var next []*world
 		for i, w := range level {
 			next = x.leave(w, base+int32(i), next)
@@ -57,10 +69,11 @@ func (m *machine) explore() Report {
 		base += int32(len(level))
 		level = next
 	}
-	if x.report.Broken == "" {
+	if x.report.Broken == "" && !x.report.Cut {
 		x.endless()
 	}
 	x.report.States = len(x.from)
+	x.report.Ends = strings.Join(slices.Sorted(maps.Keys(x.ends)), ", ")
 	for _, t := range x.m.tries {
 		x.report.Logs += t.nodes
 	}
@@ -118,6 +131,7 @@ func (x *explorer) leave(w *world, id int32, next []*world) []*world {
 	}
 	if !moved {
 		x.report.Rests++
+		w.ends(x.ends)
 		if bad := w.rest(); bad != "" {
 			x.broken(bad, id)
 		}

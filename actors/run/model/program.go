@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 //	ask               asks a person, until approve or deny
 //	hear              takes up the inputs that steer
 //	emit x            declares an effect; emit x y: of the family y
+//	behind            waits twice, at a timer of no step, until what an earlier turn wrote can be read
 //	retry             fails once in a way that may pass
 //	fail              fails
 //
@@ -146,6 +146,13 @@ func (w *world) begin(d *delivery, at *node, step op, v variant) (result *run.Re
 		}
 		d.fact = &fact
 		return nil, false, true
+	case "behind":
+		if o.Attempt > 2 {
+			fact.Result = []byte(`"there"`)
+			d.fact = &fact
+			return nil, false, true
+		}
+		return &run.Result{Wait: &run.Wait{Reason: run.WaitEffects, Timers: []run.Due{{Path: "memory", At: epoch}}}}, false, true
 	case "retry":
 		if o.Attempt > 1 {
 			fact.Result = []byte(`"retried"`)
@@ -192,65 +199,6 @@ func wait(d *delivery, o *run.Open, step op, fact run.Entry) *run.Result {
 		}
 	}
 	return &run.Result{Wait: &w}
-}
-
-// call begins a child, dispatches it once in each execution, and waits.
-func (w *world) call(d *delivery, f *run.Fold, step op, fact run.Entry, v variant) (result *run.Result, paid, ok bool) {
-	id := protocol.RunID(string(f.Open.Run) + "." + step.path)
-	child := run.Child{Operator: operator, Instance: step.name, Run: id, Detached: step.kind == "spawn"}
-	fact.Step = run.StepCall
-	switch c := f.Open.Children[id]; {
-	case c == nil:
-		if v == heardReply {
-			return nil, false, false
-		}
-		fact.Begun, fact.Child = true, &child
-		d.fact = &fact
-		d.begun = append(slices.Clip(d.begun), string(id))
-		return nil, false, true
-	case !slices.Contains(d.sent, string(id)):
-		if v != plain {
-			return nil, false, false
-		}
-		d.sent = append(slices.Clip(d.sent), string(id))
-		w.dispatch(f, *c, step, slices.Contains(d.begun, string(id)) && !c.Detached)
-		return nil, true, true
-	case c.Detached: // not before: its start alone does not say that it was dispatched
-		fact.Result = []byte(`"spawned"`)
-		d.fact = &fact
-		return nil, false, true
-	}
-	if v == heardReply {
-		reply, heard := w.reply("call " + string(id))
-		if !heard || !slices.Contains(d.begun, string(id)) {
-			return nil, false, false
-		}
-		if e, failed := strings.CutPrefix(reply, "error: "); failed {
-			fact.Error = protocol.NewError(protocol.CodeCancelled, e)
-		} else {
-			var out protocol.OperatorOutput
-			must(protocol.Unmarshal([]byte(reply), &out))
-			fact.Result, fact.Cost = []byte(reply), &out.Metadata.Cost
-		}
-		w.note("hears the end of its child %s itself", id)
-		d.fact = &fact
-		return nil, false, true
-	}
-	return &run.Result{Wait: &run.Wait{Reason: run.WaitChild, Children: []protocol.RunID{id}, Path: step.path}}, false, true
-}
-
-// dispatch enqueues the input of a child.
-func (w *world) dispatch(f *run.Fold, c run.Child, step op, first bool) {
-	in := run.Input{
-		Mode: step.mode,
-		Run:  c.Run, Hash: "#child", Body: body("child"),
-		Parent: &run.Parent{Operator: operator, Instance: f.Instance, Run: f.Open.Run, Seq: c.Seq},
-	}
-	if first {
-		in.Inboxes = []string{"call " + string(c.Run)}
-	}
-	w.note("dispatches %s", c.Run)
-	w.wake(fmt.Sprintf("input of %s (%v)", c.Run, first), w.m.instance(c.Instance), run.Task{Input: &in})
 }
 
 // output is what the code gives at its end: it depends on what every step returned.

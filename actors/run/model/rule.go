@@ -98,6 +98,7 @@ func (w *world) next(k *worker, d *delivery) run.Command {
 		if isKind(c, protocol.EventCompleted) {
 			w.tooEarly(s, i, c)
 		}
+	default: // it is missed elsewhere
 	}
 	return c
 }

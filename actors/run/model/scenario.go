@@ -111,6 +111,8 @@ func (m *machine) compile(id protocol.RunID, code string) program {
 type machine struct {
 	Scenario
 	without  Rule
+	every    bool    // go every way, also where one is enough
+	limit    int     // how many worlds are enough; 0 is all
 	blunt    bool    // leave it to the consequences to show that a task was acknowledged too early
 	tries    []*trie // one for each instance
 	programs map[protocol.RunID]program

@@ -120,21 +120,6 @@ func (w *world) timer(i int, id protocol.RunID, path string) *timer {
 	return nil
 }
 
-// tellParent wakes the run that waits for the end of this one.
-func (w *world) tellParent(in *run.Input, answer string) {
-	w.note("tells %s that %s is over", in.Parent.Run, in.Run)
-	w.wake(parentWake(in), w.m.instance(in.Parent.Instance), run.Task{Child: childEnd(in.Run, answer), After: in.Parent.Seq})
-}
-
-func parentWake(in *run.Input) string { return fmt.Sprintf("end of %s", in.Run) }
-
-func childEnd(id protocol.RunID, answer string) *run.ChildEnd {
-	if text, failed := cutError(answer); failed {
-		return &run.ChildEnd{Run: id, Error: protocol.NewError(protocol.CodeCancelled, text)}
-	}
-	return &run.ChildEnd{Run: id, Output: []byte(answer)}
-}
-
 // answer is heard by a caller.
 func (w *world) answer(inbox, text string) {
 	w.note("answers %s", inbox)
