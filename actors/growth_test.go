@@ -16,6 +16,7 @@ import (
 	"github.com/skelegent/skelegent-go/actors"
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/embed"
+	"github.com/skelegent/skelegent-go/bus/runlog"
 	"github.com/skelegent/skelegent-go/bus/task"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -54,11 +55,18 @@ func TestGrowth(t *testing.T) {
 		if err := actors.Sleep(ctx, 1100*time.Millisecond); err != nil { // and comes back
 			return protocol.OperatorOutput{}, err
 		}
-		return protocol.Reply("done"), nil
+		begin := time.Now()
+		loaded, err := runlog.New(conn.JetStream(), conn.Names()).Load(ctx, conn.Names().RunLog("long", "growth"))
+		t.Logf("loaded %d records in %v", len(loaded), time.Since(begin))
+		if len(loaded) < steps {
+			t.Errorf("loaded %d records", len(loaded))
+		}
+		return protocol.Reply("done"), err
 	}, actors.Durable())
 	start(t, n)
 	begin := time.Now()
-	if _, err := bus.NewDispatcher(conn).Dispatch(within(t, 50*time.Second), "long", protocol.Text("x")); err != nil {
+	ctx := protocol.WithCall(within(t, 50*time.Second), protocol.Call{Run: "growth"})
+	if _, err := bus.NewDispatcher(conn).Dispatch(ctx, "long", protocol.Text("x")); err != nil {
 		t.Fatal(err)
 	}
 	if got := done.Load(); got != steps {

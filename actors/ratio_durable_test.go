@@ -15,6 +15,7 @@ import (
 	"github.com/skelegent/skelegent-go/actors"
 	"github.com/skelegent/skelegent-go/bus"
 	"github.com/skelegent/skelegent-go/bus/embed"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -31,19 +32,32 @@ func TestDurableRatio(t *testing.T) { //nolint:paralleltest // it measures
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = s.Stop(context.Background()) })
-			durableRatio(t, connect(t, s), connect(t, s))
+			durableRatio(t, connect(t, s), connect(t, s), 1)
 		})
 	}
+	t.Run("three servers", func(t *testing.T) {
+		urls := embedtest.Cluster(t)
+		var conns []*bus.Conn
+		for _, url := range urls[:2] {
+			conn, err := bus.Connect(t.Context(), bus.ConnectConfig{URL: url})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { closeConn(t, conn) })
+			conns = append(conns, conn)
+		}
+		durableRatio(t, conns[0], conns[1], len(urls))
+	})
 }
 
-func durableRatio(t *testing.T, worker, caller *bus.Conn) {
+func durableRatio(t *testing.T, worker, caller *bus.Conn, replicas int) {
 	t.Helper()
-	n := node(t, worker, actors.Config{Logger: zap.NewNop(), WithoutEffects: true})
+	n := node(t, worker, actors.Config{Logger: zap.NewNop(), WithoutEffects: true, Topology: bus.Topology{Replicas: replicas}})
 	if err := n.Register("echo", echo, actors.Durable(), actors.Concurrency(256)); err != nil {
 		t.Fatal(err)
 	}
 	start(t, n)
-	floor := taskFloor(t, worker, caller)
+	floor := taskFloor(t, worker, caller, replicas)
 	d := bus.NewDispatcher(caller)
 	compare(t, measured{"floor: task, pull, result, reply", floor}, measured{"dispatch to a durable operator", func(ctx context.Context, _ []byte) error {
 		_, err := d.Dispatch(ctx, "echo", protocol.Text("hello"))
@@ -52,14 +66,14 @@ func durableRatio(t *testing.T, worker, caller *bus.Conn) {
 }
 
 // taskFloor returns a call that stores a task and waits for the reply of a worker that does as little as can be done.
-func taskFloor(t *testing.T, worker, caller *bus.Conn) func(context.Context, []byte) error {
+func taskFloor(t *testing.T, worker, caller *bus.Conn, replicas int) func(context.Context, []byte) error {
 	t.Helper()
 	ctx := t.Context()
 	js := worker.JetStream()
-	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "FLOOR_TASKS", Subjects: []string{"floor.task"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
+	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "FLOOR_TASKS", Subjects: []string{"floor.task"}, Retention: jetstream.WorkQueuePolicy, Replicas: replicas}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "FLOOR_LOG", Subjects: []string{"floor.log.>"}}); err != nil {
+	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "FLOOR_LOG", Subjects: []string{"floor.log.>"}, Replicas: replicas}); err != nil {
 		t.Fatal(err)
 	}
 	consumer, err := js.CreateConsumer(ctx, "FLOOR_TASKS", jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 256})

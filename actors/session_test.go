@@ -14,6 +14,7 @@ import (
 	"github.com/skelegent/skelegent-go/actors"
 	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/bus/embed/embedtest"
 	"github.com/skelegent/skelegent-go/bus/task"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/state/memory"
@@ -26,7 +27,29 @@ func inSession(session, text string) protocol.OperatorInput {
 // Twenty clients talk to one session over three nodes: each is answered, one at a time, and every turn sees those before it.
 func TestOneWriterPerSession(t *testing.T) {
 	t.Parallel()
-	s, conn := server(t)
+	t.Run("one server", func(t *testing.T) {
+		t.Parallel()
+		s, _ := server(t)
+		oneWriter(t, 1, func() *bus.Conn { return connect(t, s) })
+	})
+	t.Run("three servers", func(t *testing.T) {
+		t.Parallel()
+		urls, next := embedtest.Cluster(t), 0
+		oneWriter(t, 3, func() *bus.Conn {
+			next++
+			conn, err := bus.Connect(within(t, time.Minute), bus.ConnectConfig{URL: urls[next%len(urls)]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { closeConn(t, conn) })
+			return conn
+		})
+	})
+}
+
+func oneWriter(t *testing.T, replicas int, connection func() *bus.Conn) {
+	t.Helper()
+	conn := connection()
 	var inside, most atomic.Int32
 	var mu sync.Mutex
 	var order []string
@@ -44,7 +67,7 @@ func TestOneWriterPerSession(t *testing.T) {
 		return protocol.Reply(fmt.Sprintf("%s after %d", said, len(info.History))), err
 	}
 	for _, name := range []string{"one", "two", "three"} {
-		n := node(t, connect(t, s), actors.Config{Name: name, TaskWait: 5 * time.Second})
+		n := node(t, connection(), actors.Config{Name: name, TaskWait: 5 * time.Second, Topology: bus.Topology{Replicas: replicas}})
 		register(t, n, "chat", op, actors.Durable())
 		start(t, n)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/skelegent/skelegent-go/bus/runlog"
 	"github.com/skelegent/skelegent-go/bus/task"
 	"github.com/skelegent/skelegent-go/protocol"
+	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
 // Config of a Host.
@@ -139,6 +140,9 @@ func Start(ctx context.Context, sys *actorx.System, cfg Config) (*Host, error) {
 	if err := h.lookUp(ctx); err != nil {
 		return nil, err
 	}
+	if err := h.keepPrompt(ctx); err != nil {
+		return nil, err
+	}
 	inputs, err := h.tasks.Inputs(ctx, string(cfg.ID), task.ConsumerConfig{AckWait: cfg.AckWait, MaxAckPending: cfg.Concurrency})
 	if err != nil {
 		return nil, err
@@ -181,6 +185,23 @@ func made(op protocol.Operator, version string) run.Made {
 		}
 	}
 	return m
+}
+
+// promptToken is where system prompts are among the blobs of an operator: no instance has the empty name.
+var promptToken = wire.Escape("")
+
+// keepPrompt stores the system prompt under the digest that every run records.
+func (h *Host) keepPrompt(ctx context.Context) error {
+	d, ok := h.cfg.Operator.(describer)
+	if !ok {
+		return nil
+	}
+	_, prompt := d.Describe()
+	if prompt == "" {
+		return nil
+	}
+	_, err := h.blobs.Put(ctx, string(h.cfg.ID), promptToken, []byte(prompt))
+	return err
 }
 
 func (h *Host) deliver(msg jetstream.Msg) {
