@@ -353,6 +353,68 @@ func TestDeadlineOfASuspendedRun(t *testing.T) {
 	}
 }
 
+// A name that is too long for a subject is known by its digest, and what reaches the instance before its first input does
+// not take its name away.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	_, conn := server(t)
+	store := memory.New(memory.Config{})
+	n := node(t, conn, actors.Config{State: store})
+	session := strings.Repeat("s/", 200)
+	register(t, n, "op", func(ctx context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
+		out := protocol.Reply(protocol.InvocationFrom(ctx).Instance)
+		out.Effects = protocol.Effects{protocol.WriteMemory{Scope: protocol.InSession(*in.Session), Key: "k", Value: json.RawMessage(`1`)}}
+		return out, nil
+	}, actors.Durable())
+	start(t, n)
+	ctx := within(t, 30*time.Second)
+	d := bus.NewDispatcher(conn)
+	if err := d.Signal(bus.ToRun(ctx, "other"), protocol.WorkflowID("op/"+session), protocol.SignalPayload{SignalType: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second waits until the effect of the first is done
+		out, err := d.Dispatch(ctx, "op", inSession(session, "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(t, out); got != session {
+			t.Errorf("instance = %.50q", got)
+		}
+	}
+}
+
+// What an administrator removes from under a node does not confuse it for good.
+func TestLogRemovedFromUnderANode(t *testing.T) {
+	t.Parallel()
+	_, conn := server(t)
+	n := node(t, conn, actors.Config{})
+	register(t, n, "op", func(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+		info, _ := step.InfoFrom(ctx)
+		return protocol.Reply(fmt.Sprint(len(info.History))), nil
+	}, actors.Durable())
+	start(t, n)
+	ctx := within(t, 30*time.Second)
+	d := bus.NewDispatcher(conn)
+	for _, want := range []string{"0", "1", "0", "1"} {
+		if want == "0" {
+			stream, err := conn.JetStream().Stream(ctx, "SKG_LOG")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := stream.Purge(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := d.Dispatch(ctx, "op", inSession("s", "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(t, out); got != want {
+			t.Errorf("sees %s turns, want %s", got, want)
+		}
+	}
+}
+
 // A node that is told to stop lets a run reach its next step, and another goes on at once.
 func TestDrainHandsOver(t *testing.T) {
 	t.Parallel()

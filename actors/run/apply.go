@@ -310,7 +310,9 @@ func (f *Fold) end(r Record, c Commit) error {
 		if err := protocol.Unmarshal(c.Output, &out); err != nil {
 			return err
 		}
-		cost = out.Metadata.Cost
+		if out.Metadata.Cost.GreaterThan(cost.Decimal) { // it may tell of more than its steps, or of nothing
+			cost = out.Metadata.Cost
+		}
 		if err := f.request(&c, out.Effects, left); err != nil {
 			return err
 		}

@@ -127,11 +127,12 @@ type telling struct {
 	run   protocol.RunID
 	print func(string)
 
-	seq      uint64          // of the last event
-	turn     strings.Builder // what the model has said since its last call began
-	midline  bool            // the cursor stands behind it
-	answered bool            // that call is over: what it said counts
-	broken   bool            // an event of the call was lost: wait for the whole answer
+	seq     uint64          // of the last event
+	turn    strings.Builder // what the model has said since its last call began
+	midline bool            // the cursor stands behind it
+	// Calls that began and calls that are over: of a run with a log, one may be heard to be over before it is heard to begin.
+	began, over int
+	broken      bool // an event of the call was lost: wait for the whole answer
 }
 
 // live takes an event that no log keeps.
@@ -144,13 +145,17 @@ func (t *telling) live(e protocol.Event) {
 	t.broken = t.broken || lost
 	switch e.Kind {
 	case protocol.EventInferenceStarted:
-		if t.turn.Len() > 0 && !t.answered {
-			t.endLine()
-			t.print("(the model is asked again)\n")
+		if t.over < t.began {
+			t.over = t.began
+			if t.turn.Len() > 0 {
+				t.endLine()
+				t.print("(the model is asked again)\n")
+			}
 		}
+		t.began++
 		t.newTurn()
 	case protocol.EventInferenceCompleted:
-		t.answered = true
+		t.over++
 	case protocol.EventProgress:
 		var data struct {
 			Content string `json:"content"`
@@ -171,14 +176,14 @@ func (t *telling) live(e protocol.Event) {
 // committed takes an event of the run's log.
 func (t *telling) committed(kind protocol.EventKind) {
 	if kind == protocol.EventInferenceCompleted {
-		t.answered = true
+		t.over++
 	}
 }
 
 func (t *telling) newTurn() {
 	t.endLine()
 	t.turn.Reset()
-	t.answered, t.broken = false, false
+	t.broken = false
 }
 
 // endLine leaves the cursor at the begin of a line.

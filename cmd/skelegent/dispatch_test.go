@@ -142,6 +142,19 @@ func TestTelling(t *testing.T) {
 			}
 		})
 	}
+	t.Run("over before it begins", func(t *testing.T) {
+		t.Parallel()
+		var got strings.Builder
+		tell := telling{run: "r1", print: func(s string) { got.WriteString(s) }}
+		for n, text := range []string{"let me see", "answer"} {
+			tell.committed(completed) // it may be heard of first
+			tell.live(protocol.Event{Kind: started, Run: "r1", Seq: uint64(2*n + 1)})
+			tell.live(protocol.Event{Kind: protocol.EventProgress, Run: "r1", Seq: uint64(2*n + 2), Data: fmt.Appendf(nil, `{"content":%q}`, text)})
+		}
+		if tell.finish("answer"); got.String() != "let me see\nanswer\n" {
+			t.Errorf("got %q", got.String())
+		}
+	})
 	t.Run("failed", func(t *testing.T) {
 		t.Parallel()
 		var got strings.Builder

@@ -31,7 +31,7 @@ func (s *session) behind(ctx context.Context, m uint64) *run.Wait {
 	if done {
 		return nil
 	}
-	subject := h.conn.Names().Done(string(h.cfg.ID), s.instance, protocol.FamilyMemory)
+	subject := h.conn.Names().Done(string(h.cfg.ID), s.name(), protocol.FamilyMemory)
 	poll, patience := memoryPoll, time.Now().Add(memoryInline)
 	for {
 		through, err := h.doneThrough(ctx, subject)

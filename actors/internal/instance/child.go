@@ -134,7 +134,7 @@ func (r *recorder) start(ctx context.Context, c *run.Child, in protocol.Operator
 		return &step.Unwind{Lost: true}
 	}
 	msg := &nats.Msg{Subject: h.conn.Names().Task(string(c.Operator)), Data: body, Header: nats.Header{
-		wire.HeaderParent:    {string(h.cfg.ID) + "/" + r.worker.session.instance},
+		wire.HeaderParent:    {string(h.cfg.ID) + "/" + r.worker.session.name()},
 		wire.HeaderParentSeq: {strconv.FormatUint(seq, 10)},
 	}}
 	bus.EncodeCall(msg.Header, protocol.Call{

@@ -95,7 +95,7 @@ func (w *worker) perform(ctx context.Context, b begun) (run.Result, error) {
 		Call: protocol.Call{
 			Run: b.input.Run, Parent: b.input.ParentRun, Budget: rec.left(), Depth: b.input.Depth, Trace: b.input.Trace,
 		},
-		Operator: h.cfg.ID, Instance: w.session.instance, Deadline: b.input.Deadline,
+		Operator: h.cfg.ID, Instance: w.session.name(), Deadline: b.input.Deadline,
 	}
 	inv.Events = h.cfg.Sink(inv)
 	ctx = protocol.WithInvocation(ctx, inv)

@@ -52,6 +52,9 @@ func (h *Host) acquire(token, instance string) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.sessions[token]
+	if s != nil {
+		s.rename(instance)
+	}
 	if s == nil {
 		s = &session{
 			host: h, token: token, instance: instance, turn: make(chan struct{}, 1),
@@ -61,6 +64,25 @@ func (h *Host) acquire(token, instance string) *session {
 	}
 	s.users++
 	return s
+}
+
+// name is the instance's own, or its token where that is a digest and nobody has said the name yet.
+func (s *session) name() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.instance
+}
+
+// rename takes a name that was not known at first.
+func (s *session) rename(instance string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.instance == s.token && wire.Escape(instance) == s.token {
+		s.instance = instance
+		if s.fold != nil {
+			s.fold.Instance = instance
+		}
+	}
 }
 
 func (h *Host) release(s *session) {
@@ -134,7 +156,12 @@ func (s *session) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := run.New(s.host.cfg.ID, s.instance)
+	if len(records) > 0 {
+		if e, err := protocol.DecodeEvent(records[0].Data); err == nil {
+			s.rename(e.Instance)
+		}
+	}
+	f := run.New(s.host.cfg.ID, s.name())
 	if err := s.host.apply(ctx, s.token, f, records); err != nil {
 		return err
 	}
@@ -179,6 +206,18 @@ func (s *session) refresh(ctx context.Context) error {
 		s.changed(s.fold)
 	}
 	return nil
+}
+
+// refreshed is refresh behind a conflict. If there is nothing new, what is known was removed: it is loaded anew.
+func (s *session) refreshed(ctx context.Context) error {
+	before, after := uint64(0), uint64(0)
+	s.view(func(f *run.Fold) { before = f.Seq })
+	err := s.refresh(ctx)
+	s.view(func(f *run.Fold) { after = f.Seq })
+	if err == nil && before == after {
+		s.forget()
+	}
+	return err
 }
 
 func (s *session) forget() {
@@ -299,7 +338,7 @@ func (s *session) commit(ctx context.Context, d *run.Driver, next func(*run.Fold
 			for _, f := range conflict {
 				f()
 			}
-			if err := s.refresh(ctx); err != nil {
+			if err := s.refreshed(ctx); err != nil {
 				return run.Command{}, err
 			}
 		default:
@@ -315,7 +354,7 @@ func (s *session) append(ctx context.Context, items []run.Item, ttl time.Duratio
 	var tail []uint64
 	s.view(func(f *run.Fold) { fence, tail = f.Seq, f.Tail })
 	e := protocol.Event{
-		ID: uuid.NewString(), Kind: items[0].Kind, Operator: s.host.cfg.ID, Instance: s.instance, Run: items[0].Run, Time: time.Now().UTC(),
+		ID: uuid.NewString(), Kind: items[0].Kind, Operator: s.host.cfg.ID, Instance: s.name(), Run: items[0].Run, Time: time.Now().UTC(),
 	}
 	if e.Data, err = protocol.Marshal(items[0].Data); err != nil {
 		return "", fmt.Errorf("write %s: %w", e.Kind, err)

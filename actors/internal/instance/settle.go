@@ -110,7 +110,7 @@ func (h *Host) stopChildren(ctx context.Context, s *session, c *run.Commit) erro
 			return err
 		}
 		body, err := protocol.Marshal(run.Input{Run: child.Run, Parent: &run.Parent{
-			Operator: h.cfg.ID, Instance: s.instance, Run: c.Run, Seq: child.Seq,
+			Operator: h.cfg.ID, Instance: s.name(), Run: c.Run, Seq: child.Seq,
 		}})
 		if err != nil {
 			return fmt.Errorf("write bar: %w", err)
@@ -153,7 +153,7 @@ func (h *Host) tellParent(ctx context.Context, c *run.Commit) error {
 // bury puts a failed run among the dead letters, with its input.
 func (h *Host) bury(ctx context.Context, s *session, c *run.Commit) error {
 	letter := protocol.DeadLetter{
-		ID: string(h.cfg.ID) + "/" + s.token + "/" + string(c.Run), Operator: h.cfg.ID, Instance: s.instance, Run: c.Run,
+		ID: string(h.cfg.ID) + "/" + s.token + "/" + string(c.Run), Operator: h.cfg.ID, Instance: s.name(), Run: c.Run,
 		Subject: h.conn.Names().Task(string(h.cfg.ID)), Reason: c.Error, Attempts: c.Attempts,
 	}
 	body, err := h.bodyOf(ctx, s.token, &c.Input)
