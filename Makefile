@@ -35,10 +35,19 @@ race: ## The tests alone, with -race in random order
 interop: ## Only the test with the JavaScript client and a model server nobody here wrote
 	$(GO) test -race -count=1 -v -run Interop ./cmd/skelegent
 
+.PHONY: model
+model: ## The protocol's model with larger bounds: every interleaving of two nodes, faults and callers
+	$(GO) test -count=1 -v -timeout 60m ./actors/run/model -model.long
+
+.PHONY: chaos
+chaos: ## Five nodes and three servers as processes that are killed and stopped under 2,000 tasks; every signal at every boundary
+	$(GO) test -count=1 -v -timeout 30m ./actors/chaos -chaos.long
+	$(GO) test -count=1 -timeout 30m -run 'TestCrashAtEveryBoundary|TestSignalsInTheCracks' ./actors -crash.long
+
 .PHONY: bench
 bench: ## Benchmarks, each beside its floor in the same process
-	$(GO) test -run XXX -bench . -benchmem -benchtime $(BENCHTIME) ./actors ./actors/agent ./actors/internal/actorx ./protocol ./state/kv
-	$(GO) test -count=1 -v -run 'TestRatio|TestDurableRatio' ./actors -ratio $(BENCHTIME)
+	$(GO) test -run XXX -bench . -benchmem -benchtime $(BENCHTIME) ./actors ./actors/agent ./actors/internal/actorx ./bus/runlog ./protocol ./state/kv
+	$(GO) test -count=1 -v -run 'TestRatio|TestDurableRatio|TestManyRuns' ./actors -ratio $(BENCHTIME)
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (20s)
