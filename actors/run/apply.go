@@ -144,8 +144,7 @@ func (f *Fold) started(r Record, d *Started) error {
 		}
 		if w := o.Wait; w != nil && (w.Reason == WaitRetry || w.Reason == WaitEffects) {
 			for _, t := range w.Timers { // of no step: this claim is what they were for, and the next wait needs them anew
-				delete(o.Timers, t.Path)
-				delete(o.Fired, t.Path)
+				o.disarm(t.Path)
 			}
 		}
 		o.Attempt, o.Node, o.Wait = d.Attempt, d.Node, nil
@@ -208,8 +207,7 @@ func (f *Fold) step(r Record, e *Entry) error {
 	}
 	_, answered := o.Asked[e.Path]
 	delete(o.Asked, e.Path)
-	delete(o.Timers, e.Path)
-	delete(o.Fired, e.Path)
+	o.disarm(e.Path)
 	moot := answered && len(o.Asked) == 0 // further answers are not for the next question
 	o.Mailbox = slices.DeleteFunc(slices.Clone(o.Mailbox), func(s Signal) bool {
 		return slices.Contains(e.Signals, s.Seq) || moot && isDecision(s)
@@ -243,10 +241,10 @@ func (f *Fold) suspended(r Record, w *Wait) error {
 		o.Asked[w.Path] = r.Seq
 	}
 	for _, d := range w.Timers {
-		if o.Timers == nil {
-			o.Timers = map[string]time.Time{}
+		if o.Timers == nil || o.Behind == nil {
+			o.Timers, o.Behind = map[string]time.Time{}, map[string]uint64{}
 		}
-		o.Timers[d.Path] = d.At
+		o.Timers[d.Path], o.Behind[d.Path] = d.At, r.Seq
 		delete(o.Fired, d.Path)
 	}
 	last := Commit{Input: o.Input, Seq: r.Seq, Kind: protocol.EventSuspended, Wait: w}
@@ -264,6 +262,13 @@ func (f *Fold) suspended(r Record, w *Wait) error {
 	}
 	f.Last = &last
 	return nil
+}
+
+// disarm forgets a timer.
+func (o *Open) disarm(path string) {
+	delete(o.Timers, path)
+	delete(o.Behind, path)
+	delete(o.Fired, path)
 }
 
 // unended are the children that have to be told when the run stops or ends.
@@ -374,8 +379,12 @@ func (f *Fold) noted(d *Noted, seq uint64) {
 			return
 		}
 		f.Early = append(f.Early, *d.Signal)
-		if len(f.Early) > maxEarly {
-			f.Early = slices.Clone(f.Early[len(f.Early)-maxEarly:])
+		bytes := 0
+		for i := len(f.Early) - 1; i >= 0; i-- {
+			if bytes += len(f.Early[i].Data); bytes > maxEarlyData || len(f.Early)-i > maxEarly {
+				f.Early = slices.Clone(f.Early[i+1:])
+				break
+			}
 		}
 	case d.Ignored || o == nil:
 	case d.Timer != nil && d.Timer.Run == o.Run:

@@ -10,12 +10,13 @@ import (
 
 // Bounds of what a fold keeps of the past.
 const (
-	maxKnown   = 256       // runs that have ended
-	maxClosed  = 32        // of them, in an instance that is put away
-	maxSeen    = 1024      // signals
-	maxEarly   = 256       // signals for runs that have not begun
-	maxHistory = 200       // turns
-	maxTalk    = 256 << 10 // bytes of them
+	maxKnown     = 256       // runs that have ended
+	maxClosed    = 32        // of them, in an instance that is put away
+	maxSeen      = 1024      // signals
+	maxEarly     = 256       // signals for runs that have not begun
+	maxEarlyData = 128 << 10 // bytes of them: a snapshot has to fit into a message
+	maxHistory   = 200       // turns
+	maxTalk      = 256 << 10 // bytes of them
 	// MaxTail is how many sequences an event tells of those before it.
 	MaxTail = 64
 )
@@ -108,8 +109,9 @@ type Open struct {
 	Paused bool    `json:"paused,omitempty"`
 	// Toggled is the last signal that paused or resumed it: of two, the one that was stored later holds.
 	Toggled uint64 `json:"toggled,omitempty"`
-	// Timers are when the timers of steps are due; Fired those that were.
+	// Timers are when the timers of steps are due, Behind the records that they were set behind; Fired are those that were due.
 	Timers map[string]time.Time `json:"timers,omitempty"`
+	Behind map[string]uint64    `json:"behind,omitempty"`
 	Fired  map[string]bool      `json:"fired,omitempty"`
 	// Asked are the approvals that were asked for and not decided: the record since which an answer counts.
 	Asked map[string]uint64 `json:"asked,omitempty"`

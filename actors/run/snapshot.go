@@ -13,16 +13,11 @@ func (f *Fold) Snapshot() Item { return f.snapshot(protocol.EventSnapshot) }
 
 // Close is the record of an instance that is put away: what must go on, should anybody come back, and nothing that was said.
 // It must be idle, and its carrier acknowledged, for nobody settles the last commit any more. The last runs stay known: a task
-// of theirs may still come, and must not run again. So do the cancels for runs that may yet begin.
+// of theirs may still come, and must not run again. So do the signals for runs that may yet begin.
 func (f *Fold) Close() Item {
 	c := New(f.Operator, f.Instance)
 	c.M, c.Turns, c.Cost, c.Known = f.M, f.Turns, f.Cost, f.Known[max(0, len(f.Known)-maxClosed):]
-	for _, s := range f.Early {
-		if s.Type == SignalCancel {
-			s.Data = nil
-			c.Early = append(c.Early, s)
-		}
-	}
+	c.Early = f.Early
 	return c.snapshot(protocol.EventClosed)
 }
 

@@ -362,13 +362,14 @@ func (f *Fold) hear(s Signal) Noted {
 	return Noted{Signal: &s, Ignored: !ok}
 }
 
-// awaits reports whether the timer is one that a step of the open run waits for.
+// awaits reports whether the timer is one that a step of the open run waits for. One that was set behind an earlier record is
+// not: it was set again, and what was once of no account must stay so.
 func (f *Fold) awaits(t Timer) bool {
 	if f.Open == nil || f.Open.Run != t.Run || f.Open.Fired[t.Path] {
 		return false
 	}
-	_, ok := f.Open.Timers[t.Path]
-	return ok
+	behind, ok := f.Open.Behind[t.Path]
+	return ok && t.After >= behind
 }
 
 // about is the run that a note is filed under.

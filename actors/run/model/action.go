@@ -125,10 +125,10 @@ func (w *world) crashes(all []action, k int) []action {
 	return all
 }
 
-// alone looks for a step that comes to the same whenever it is taken, as long as its worker lives: nobody else's steps change
+// onlyWay looks for a step that comes to the same whenever it is taken, as long as its worker lives: nobody else's steps change
 // it or are changed by it, and it breaks no rule sooner or later than now. Then nothing else need be tried before it. That
 // leaves out orders, not logs, as a test sees to; and the larger worlds are three times smaller.
-func (w *world) alone(all []action) []action {
+func (w *world) onlyWay(all []action) []action {
 	if w.m.every {
 		return all
 	}

@@ -60,7 +60,7 @@ func (w *world) unstable(t *task) string {
 	case r.Signal != nil && !slices.Contains(w.logs[t.instance].seen.signals, r.Signal.Seq):
 		return "the signal is not in the log"
 	case r.Timer != nil && f.Open != nil && f.Open.Run == r.Timer.Run && !f.Open.Fired[r.Timer.Path]:
-		if _, waits := f.Open.Timers[r.Timer.Path]; waits {
+		if behind, waits := f.Open.Behind[r.Timer.Path]; waits && r.Timer.After >= behind { // an older one is set again
 			return "a step waits for the timer, which is not in the log"
 		}
 	case r.Child != nil && f.Open != nil:

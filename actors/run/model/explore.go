@@ -106,7 +106,7 @@ func (x *explorer) visit(w *world, from int32, by action) (int32, bool) {
 func (x *explorer) leave(w *world, id int32, next []*world) []*world {
 	var buf [64]action
 	all, n := buf[:0], 1
-	if all = w.alone(all); len(all) == 0 {
+	if all = w.onlyWay(all); len(all) == 0 {
 		all = w.due(all)
 		n = len(all)
 		all = w.faults(all)

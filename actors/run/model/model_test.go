@@ -37,12 +37,15 @@ func TestScenarios(t *testing.T) {
 			if r.Broken != "" {
 				t.Fail()
 			}
+			if r.Ends != s.Ends && !r.Cut && !*long {
+				t.Errorf("the runs ought to end so: %s", s.Ends)
+			}
 		})
 	}
 }
 
-// What alone leaves out is no log.
-func TestAlone(t *testing.T) {
+// What onlyWay leaves out is no log.
+func TestOnlyWay(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"two inputs, crash", "duplicate dispatch", "steer", "attempts", "sleep", "retry", "child", "child of a cancelled run",

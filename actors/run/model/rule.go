@@ -30,6 +30,7 @@ const (
 	ruleEarly        Rule = "a signal holds for a run that has not begun"
 	ruleTimersAfter  Rule = "timers are set after the commit"
 	ruleTimersAgain  Rule = "timers are set again by whoever comes next"
+	ruleOlder        Rule = "a timer that was set again is of no account"
 	ruleBehind       Rule = "who is behind gives a wake back"
 	ruleEffectsAfter Rule = "effects are published after the commit"
 	ruleAnswerAfter  Rule = "callers are answered after the commit"
@@ -44,6 +45,11 @@ func (w *world) next(k *worker, d *delivery) run.Command {
 	s, i := w.session(k, d)
 	f := s.at.fold
 	d.drv.Settled(s.settled)
+	if t := d.drv.Task.Timer; t != nil && w.m.without == ruleOlder && f.Open != nil {
+		newer := *t
+		newer.After = max(t.After, f.Open.Behind[t.Path])
+		d.drv.Task.Timer = &newer
+	}
 	c := d.drv.Next(f)
 	switch w.m.without {
 	case ruleCarrier:

@@ -30,6 +30,7 @@ var missed = []struct {
 	{ruleEarly, "cancel what waits its turn", "told to stop, and completed"},
 	{ruleTimersAfter, "sleep", "r1 waits for ever"},
 	{ruleTimersAgain, "sleep", "r1 waits for ever"},
+	{ruleOlder, "behind its own effects", "r1 is open in i, and nobody goes on"},
 	{ruleBehind, "sleep, zombie", "r1 waits for ever"},
 	{ruleEffectsAfter, "effects of two families", "is not committed"},
 	{ruleAnswerAfter, "interrupt", "alice heard"},

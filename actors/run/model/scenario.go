@@ -25,6 +25,8 @@ type Scenario struct {
 	Policy run.Policy
 	// Stay are the runs that may wait for ever.
 	Stay []protocol.RunID
+	// Ends are how the runs end, each in some world: so that a scenario is about what it is about.
+	Ends string
 }
 
 // Input is a task that asks for a run.
