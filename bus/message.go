@@ -63,8 +63,8 @@ func DecodeCall(h nats.Header) (c protocol.Call, deadline time.Time, err error) 
 		}
 	}
 	if v := h.Get(wire.HeaderDeadline); v != "" {
-		if deadline, err = time.Parse(time.RFC3339Nano, v); err != nil {
-			return c, deadline, badHeader(wire.HeaderDeadline, "not an RFC 3339 time")
+		if deadline, err = time.Parse(time.RFC3339Nano, v); err != nil || deadline.UTC().Year() > 9999 || deadline.UTC().Year() < 1 {
+			return c, time.Time{}, badHeader(wire.HeaderDeadline, "not an RFC 3339 time")
 		}
 	}
 	if v := h.Get(wire.HeaderBudget); v != "" {

@@ -50,8 +50,10 @@ type Child struct {
 	Operator protocol.OperatorID `json:"operator"`
 	Instance string              `json:"instance"`
 	Run      protocol.RunID      `json:"run"`
-	Budget   *protocol.Decimal   `json:"budget,omitempty"` // allotted to it
-	Detached bool                `json:"detached,omitempty"`
+	// Hash is that of its input: nobody else can make it run something else.
+	Hash     string            `json:"hash,omitempty"`
+	Budget   *protocol.Decimal `json:"budget,omitempty"` // allotted to it
+	Detached bool              `json:"detached,omitempty"`
 	// Seq is the record that began it, Done whether it has ended; both are the fold's.
 	Seq  uint64 `json:"seq,omitempty"`
 	Done bool   `json:"done,omitempty"`

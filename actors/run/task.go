@@ -27,6 +27,8 @@ type Policy struct {
 	Made Made
 	// Attempts is how often a run is begun without getting anywhere before it fails.
 	Attempts int
+	// Claims is how often it is begun without getting anywhere for whatever reason, also since nodes left; Attempts if 0.
+	Claims int
 	// Queue bounds how many inputs of an instance wait.
 	Queue int
 	// Snapshot is after how many records an idle instance is folded into one; 0 is never.
@@ -103,6 +105,11 @@ func (d *Driver) Fact(f *Fold, items ...Item) Command {
 	if !d.Claimed(f) || f.Open.Wait != nil || f.Unknown != "" {
 		return Command{Drop: true}
 	}
+	for _, i := range items {
+		if i.Run != f.Open.Run { // of an earlier run that the same task carried
+			return Command{Drop: true}
+		}
+	}
 	return Command{Append: items}
 }
 
@@ -159,7 +166,7 @@ func (d *Driver) owner(f *Fold) Command {
 		switch {
 		case f.Stopping():
 			d.result = &Result{Cancelled: true}
-		case d.Policy.Attempts > 0 && f.Open.Stalled > d.Policy.Attempts:
+		case d.Policy.Attempts > 0 && f.Open.Stalled > max(d.Policy.Attempts, d.Policy.Claims):
 			d.result = &Result{Error: exhausted(f.Open.Attempt)}
 		default:
 			return Command{Run: true}

@@ -233,6 +233,11 @@ func (h *Host) bury(ctx context.Context, r *protocol.EffectRequest, e protocol.R
 	if o.Status == protocol.OutcomeOK {
 		return nil
 	}
+	for _, inbox := range r.Inboxes { // who waits for the operator that is handed to would wait for ever
+		if err := h.conn.NATS().PublishMsg(bus.ErrorMessage(inbox, o.Error)); err != nil {
+			h.log.Warn("answer not sent", zap.Error(err))
+		}
+	}
 	h.log.Error("effect "+string(o.Status), zap.String("effect_id", e.EffectID), zap.String("operator", string(r.Operator)),
 		zap.String("run_id", string(r.Run)), zap.Int("attempts", o.Attempts), zap.String("code", string(protocol.CodeOf(o.Error))), zap.Error(o.Error.Unwrap()))
 	return h.conn.PublishDead(ctx, protocol.DeadLetter{

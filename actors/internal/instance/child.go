@@ -2,6 +2,8 @@ package instance
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"strconv"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/skelegent/skelegent-go/actors/run"
 	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/bus"
+	"github.com/skelegent/skelegent-go/bus/runlog"
 	"github.com/skelegent/skelegent-go/protocol"
 	"github.com/skelegent/skelegent-go/protocol/wire"
 )
@@ -29,6 +32,13 @@ func (r *recorder) Call(ctx context.Context, e run.Entry, in protocol.OperatorIn
 		}
 		start := e
 		start.Begun = true
+		body, err := protocol.Marshal(in)
+		if err != nil {
+			return e, protocol.NewError(protocol.CodeInvalidInput, "input cannot be written as JSON: "+err.Error()).Because(err)
+		}
+		child := *e.Child
+		child.Hash = digest(body)
+		start.Child = &child
 		if err := r.Record(ctx, start); err != nil {
 			return e, err
 		}
@@ -145,4 +155,39 @@ func (r *recorder) start(ctx context.Context, c *run.Child, in protocol.Operator
 	}
 	_, err = h.tasks.Enqueue(ctx, msg)
 	return err
+}
+
+// checkParent looks at the parent's log whether it began this child with this input. Anybody may write a task, and say
+// whose child it is; an answer to a run that nobody asked must not reach a parent.
+func (h *Host) checkParent(ctx context.Context, t *incoming) error {
+	in := t.task.Input
+	if in == nil || in.Parent == nil || t.task.Bar {
+		return nil
+	}
+	p := in.Parent
+	record, err := h.runs.Get(ctx, p.Seq)
+	if errors.Is(err, runlog.ErrGone) { // the parent was forgotten: nobody waits any more
+		in.Parent = nil
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if record.Subject != h.conn.Names().RunLog(string(p.Operator), wire.Escape(p.Instance)) {
+		return badHeader(wire.HeaderParentSeq, "no record of the parent's log")
+	}
+	e, err := protocol.DecodeEvent(record.Data)
+	if err != nil {
+		return badHeader(wire.HeaderParentSeq, "no record of the parent's log")
+	}
+	for _, part := range append([]protocol.EventPart{{Kind: e.Kind, Data: e.Data}}, e.Also...) {
+		var start run.Entry
+		if part.Kind != protocol.EventStepStarted || json.Unmarshal(part.Data, &start) != nil || start.Child == nil {
+			continue
+		}
+		if c := start.Child; e.Run == p.Run && c.Run == in.Run && c.Operator == h.cfg.ID && c.Hash == in.Hash {
+			return nil
+		}
+	}
+	return badHeader(wire.HeaderParent, "the parent did not begin this run")
 }

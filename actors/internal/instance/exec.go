@@ -27,6 +27,7 @@ var (
 type begun struct {
 	input   run.Input
 	info    step.Info
+	claim   string
 	memory  uint64 // the last message of memory effects of earlier turns
 	first   bool
 	stalled int
@@ -47,7 +48,7 @@ func (w *worker) run(ctx context.Context) run.Result {
 			return
 		}
 		o := f.Open
-		b = begun{input: o.Input, memory: f.M[protocol.FamilyMemory], first: len(o.Journal) == 0, stalled: o.Stalled}
+		b = begun{input: o.Input, claim: f.Claim, memory: f.M[protocol.FamilyMemory], first: len(o.Journal) == 0, stalled: o.Stalled}
 		b.info = step.Info{
 			Run: o.Run, Operator: f.Operator, Instance: f.Instance, Since: o.Since, Attempt: o.Attempt, History: slices.Clip(f.History),
 		}
@@ -89,7 +90,7 @@ func (w *worker) perform(ctx context.Context, b begun) (run.Result, error) {
 	ctx, stop := context.WithDeadlineCause(ctx, latest, errDeadline)
 	defer stop()
 	defer w.watch(ctx, cancel)()
-	rec := &recorder{worker: w, info: b.info}
+	rec := &recorder{worker: w, info: b.info, claim: b.claim}
 	rec.info.Left = rec.left
 	inv := &protocol.Invocation{
 		Call: protocol.Call{
@@ -103,6 +104,9 @@ func (w *worker) perform(ctx context.Context, b begun) (run.Result, error) {
 		ctx = step.With(ctx, rec)
 	}
 	out, err := h.execute(ctx, inv, in)
+	if u := rec.unwound.Load(); u != nil { // also where the code went on as if nothing had been
+		err = u
+	}
 	return w.result(ctx, b, out, err), err
 }
 
@@ -118,8 +122,14 @@ func (h *Host) execute(ctx context.Context, inv *protocol.Invocation, in protoco
 }
 
 // result reads how the code ended: by an output, an error, or a step that unwound it.
-func (w *worker) result(ctx context.Context, b begun, out protocol.OperatorOutput, err error) run.Result {
+func (w *worker) result(ctx context.Context, b begun, out protocol.OperatorOutput, err error) (r run.Result) {
 	h := w.host
+	defer func() { // an output may hold what cannot be looked at
+		if v := recover(); v != nil {
+			r = h.failed(protocol.NewError(protocol.CodeInternal, "the operator gave an output that cannot be read; see the node's log").
+				Because(fmt.Errorf("panic of %T\n%s", v, debug.Stack())), b)
+		}
+	}()
 	var u *step.Unwind
 	if errors.As(err, &u) {
 		if u.Wait != nil && !b.input.Deadline.IsZero() { // it also ends the waiting
@@ -160,9 +170,25 @@ func (h *Host) completed(ctx context.Context, s *session, out protocol.OperatorO
 	if err != nil {
 		return nil, protocol.NewError(protocol.CodeInternal, "the output cannot be written as JSON: "+err.Error()).Because(err)
 	}
-	// What cannot be asked of executors must not be committed.
-	if _, err := protocol.EffectRequests(protocol.EffectRequest{Operator: h.cfg.ID}, out.Effects, func(string) uint64 { return 1 }); err != nil {
+	// What nobody could read or perform must not be committed.
+	var back protocol.OperatorOutput
+	if err := protocol.Unmarshal(body, &back); err != nil {
+		return nil, protocol.NewError(protocol.CodeInternal, "the operator gave an output that cannot be read: "+err.Error()).Because(err)
+	}
+	requests, err := protocol.EffectRequests(protocol.EffectRequest{
+		Operator: h.cfg.ID, Instance: s.name(), Run: protocol.RunID(s.name()),
+	}, back.Effects, func(string) uint64 { return 1 })
+	if err != nil {
 		return nil, err
+	}
+	for _, r := range requests {
+		request, err := protocol.Marshal(r)
+		if err != nil {
+			return nil, protocol.NewError(protocol.CodeInternal, "an effect cannot be written as JSON: "+err.Error()).Because(err)
+		}
+		if err := h.conn.CheckSize("effects of kind "+r.Kind, len(request)+effectRoom); err != nil {
+			return nil, err
+		}
 	}
 	if len(body) <= maxInline {
 		return &run.Completed{Output: body}, nil
@@ -173,6 +199,9 @@ func (h *Host) completed(ctx context.Context, s *session, out protocol.OperatorO
 	}
 	return &run.Completed{Blob: blob}, nil
 }
+
+// effectRoom is what else a request may hold when it is published: inboxes, ids, the budget.
+const effectRoom = 16 << 10
 
 // Bounds of the pause before a run that failed is tried again.
 const (

@@ -91,6 +91,9 @@ func (c Config) withDefaults() Config {
 // snapshotEvery is after how many records an idle instance is folded into one.
 const snapshotEvery = 100
 
+// spareClaims are claims that count against nobody: nodes leave, and crash for reasons of their own.
+const spareClaims = 5
+
 // Host is one operator's durable instances on one node.
 type Host struct {
 	cfg    Config
@@ -134,7 +137,7 @@ func Start(ctx context.Context, sys *actorx.System, cfg Config) (*Host, error) {
 		sessions: map[string]*session{},
 	}
 	h.policy = run.Policy{
-		Node: cfg.Node, Attempts: cfg.Attempts, Queue: cfg.Queue, Snapshot: snapshotEvery,
+		Node: cfg.Node, Attempts: cfg.Attempts, Claims: cfg.Attempts + spareClaims, Queue: cfg.Queue, Snapshot: snapshotEvery,
 		Made: made(cfg.Operator, cfg.Version),
 	}
 	if err := h.lookUp(ctx); err != nil {

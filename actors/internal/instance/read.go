@@ -85,7 +85,7 @@ func (h *Host) readInput(msg jetstream.Msg, meta *jetstream.MsgMetadata, id run.
 		return incoming{}, badHeader(wire.HeaderWhenBusy, "must be enqueue, reject, steer or interrupt")
 	}
 	for _, inbox := range headers.Values(wire.HeaderReply) {
-		if inbox == "" || !operator.Replyable(inbox) || len(in.Inboxes) == maxInboxes {
+		if !validInbox(inbox) || len(in.Inboxes) == maxInboxes {
 			h.log.Warn("task with a reply subject that is no inbox")
 			continue
 		}
@@ -125,6 +125,22 @@ func (h *Host) derivedRun(headers nats.Header, id run.TaskID) protocol.RunID {
 
 // maxInboxes bounds who waits for one answer by one task.
 const maxInboxes = 16
+
+// maxInbox is the longest inbox that is answered to.
+const maxInbox = 256
+
+// validInbox reports whether a node may publish to what a task says is an inbox, and the server would take it.
+func validInbox(s string) bool {
+	if s == "" || len(s) > maxInbox || !operator.Replyable(s) || strings.HasSuffix(s, ".") || strings.Contains(s, "..") {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' || s[i] == '*' || s[i] == '>' {
+			return false
+		}
+	}
+	return true
+}
 
 func badHeader(name, what string) error {
 	return &unreadable{protocol.NewError(protocol.CodeInvalidInput, "invalid input: header "+name+": "+what).With("field", name)}
@@ -246,7 +262,7 @@ func (h *Host) settleUnreadable(ctx context.Context, d *delivery, meta *jetstrea
 	}
 	answered := false
 	for _, inbox := range d.msg.Headers().Values(wire.HeaderReply) {
-		if inbox != "" && operator.Replyable(inbox) {
+		if validInbox(inbox) {
 			answered = h.conn.NATS().PublishMsg(bus.ErrorMessage(inbox, u.reason)) == nil
 		}
 	}

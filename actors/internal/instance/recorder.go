@@ -3,13 +3,16 @@ package instance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/skelegent/skelegent-go/actors/run"
 	"github.com/skelegent/skelegent-go/actors/step"
+	"github.com/skelegent/skelegent-go/bus/runlog"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -17,6 +20,15 @@ import (
 type recorder struct {
 	worker *worker
 	info   step.Info
+	claim  string // the code may outlive it
+	// unwound is the first unwind that a step was given: the code must leave by it.
+	unwound atomic.Pointer[step.Unwind]
+}
+
+// unwind remembers why the code has to leave.
+func (r *recorder) unwind(u *step.Unwind) error {
+	r.unwound.CompareAndSwap(nil, u)
+	return u
 }
 
 var _ step.Recorder = (*recorder)(nil)
@@ -32,7 +44,7 @@ func (r *recorder) left() (left *protocol.Decimal) {
 // open calls f with the open run, if it is still carried here.
 func (r *recorder) open(f func(*run.Fold, *run.Open)) {
 	r.worker.session.view(func(fold *run.Fold) {
-		if r.worker.driver.Claimed(fold) {
+		if fold.Claim == r.claim && r.worker.driver.Claimed(fold) {
 			f(fold, fold.Open)
 		}
 	})
@@ -66,9 +78,9 @@ func (r *recorder) Boundary(ctx context.Context) error {
 	})
 	switch {
 	case u != nil:
-		return u
+		return r.unwind(u)
 	case r.worker.host.isLeaving():
-		return &step.Unwind{Released: true}
+		return r.unwind(&step.Unwind{Released: true})
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
@@ -96,18 +108,20 @@ func (r *recorder) Record(ctx context.Context, e run.Entry) error {
 		if r.has(e) { // an attempt whose outcome was unknown is there
 			return nil
 		}
-		cmd, err := r.worker.session.record(ctx, r.worker.driver, e.Item(r.info.Run))
+		cmd, err := r.worker.session.record(ctx, r.worker.driver, r.claim, e.Item(r.info.Run))
 		switch {
 		case err == nil && cmd.Drop:
-			return &step.Unwind{Lost: true}
+			return r.unwind(&step.Unwind{Lost: true})
 		case err == nil:
 			return nil
+		case errors.Is(err, runlog.ErrTooLarge): // it will not fit later either
+			return err
 		case ctx.Err() != nil:
-			return &step.Unwind{Released: true}
+			return r.unwind(&step.Unwind{Released: true})
 		}
 		h.log.Warn("step not recorded, trying again", zap.String("run_id", string(r.info.Run)), zap.String("code", string(protocol.CodeOf(err))), zap.Error(err))
 		if !sleep(ctx, recordPause) {
-			return &step.Unwind{Released: true}
+			return r.unwind(&step.Unwind{Released: true})
 		}
 		if err := r.worker.session.catchUp(ctx); err != nil {
 			h.log.Debug("log not read", zap.Error(err))
@@ -198,5 +212,5 @@ func (r *recorder) Suspend(w run.Wait) error {
 	if u == nil {
 		return nil
 	}
-	return u
+	return r.unwind(u)
 }

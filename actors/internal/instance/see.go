@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/zap"
 
 	"github.com/skelegent/skelegent-go/actors/run"
@@ -26,6 +27,9 @@ func (h *Host) see(ctx context.Context, work *work, lined func()) {
 	defer context.AfterFunc(h.forced, cancel)() //nolint:contextcheck // either ends it
 	d := work.delivery
 	t, err := h.read(d.msg, work.meta)
+	if err == nil {
+		err = h.checkParent(ctx, &t)
+	}
 	if err != nil {
 		lined()
 		h.settleUnreadable(ctx, d, work.meta, err)
@@ -57,7 +61,9 @@ func (h *Host) see(ctx context.Context, work *work, lined func()) {
 		case <-ctx.Done():
 		}
 	}
-	w := &worker{host: h, session: s, delivery: d, driver: &run.Driver{Task: t.task, Policy: h.policy}, decided: decided}
+	w := &worker{host: h, session: s, delivery: d, meta: work.meta,
+		driver: &run.Driver{Task: t.task, Policy: h.policy}, decided: decided,
+	}
 	for !w.step(ctx) {
 	}
 }
@@ -68,6 +74,8 @@ type worker struct {
 	session  *session
 	delivery *delivery
 	driver   *run.Driver
+	meta     *jetstream.MsgMetadata
+	caughtUp bool   // the log was read for this task
 	decided  func() // lets the next task of the session decide
 }
 
@@ -76,6 +84,9 @@ func (w *worker) step(ctx context.Context) bool {
 	h := w.host
 	cmd, err := w.session.decide(ctx, w.driver)
 	w.decided()
+	if errors.Is(err, runlog.ErrTooLarge) {
+		return w.tooLarge(ctx, err)
+	}
 	if err != nil {
 		h.trouble(ctx, w.delivery, "decide", err)
 		return true
@@ -98,6 +109,13 @@ func (w *worker) step(ctx context.Context) bool {
 	case cmd.Ack:
 		h.ack(w.delivery)
 		return true
+	case cmd.GiveBack && !w.caughtUp && !h.isLeaving():
+		// What is known here may be old: another node has gone on since.
+		w.caughtUp = true
+		if err := w.session.catchUp(ctx); err != nil {
+			h.trouble(ctx, w.delivery, "read the log", err)
+			return true
+		}
 	case cmd.GiveBack:
 		h.giveBack(w.delivery.handle(), max(cmd.Delay, h.backDelay()))
 		return true
@@ -105,6 +123,27 @@ func (w *worker) step(ctx context.Context) bool {
 		return true
 	}
 	return false
+}
+
+// tooLarge goes on without what does not fit into a message: a snapshot is not needed, an input is refused.
+func (w *worker) tooLarge(ctx context.Context, err error) bool {
+	h := w.host
+	if w.driver.Policy.Snapshot > 0 {
+		h.log.Warn("instance not folded: it does not fit into a message", zap.Error(err))
+		w.driver.Policy.Snapshot = 0
+		return false
+	}
+	if w.driver.Task.Input != nil && !w.driver.Task.Bar && !w.claimed() {
+		h.settleUnreadable(ctx, w.delivery, w.meta, &unreadable{protocol.AsError(err)})
+		return true
+	}
+	h.trouble(ctx, w.delivery, "decide", errors.Join(errDefect, err))
+	return true
+}
+
+func (w *worker) claimed() (claimed bool) {
+	w.session.view(func(f *run.Fold) { claimed = w.driver.Claimed(f) })
+	return claimed
 }
 
 // backDelay is how long a task stays away that this node gives back: not at all when it leaves and another may wait for it.

@@ -299,12 +299,15 @@ func (s *session) decide(ctx context.Context, d *run.Driver) (run.Command, error
 	return s.commit(ctx, d, func(f *run.Fold) run.Command { return d.Next(f) })
 }
 
-// record appends facts of the run that d carries, or returns that it must be dropped.
-func (s *session) record(ctx context.Context, d *run.Driver, items ...run.Item) (run.Command, error) {
+// record appends facts of the run that d carries by a claim, or returns that it must be dropped.
+func (s *session) record(ctx context.Context, d *run.Driver, claim string, items ...run.Item) (run.Command, error) {
 	done := false
 	return s.commit(ctx, d, func(f *run.Fold) run.Command {
 		if done {
 			return run.Command{}
+		}
+		if f.Claim != claim {
+			return run.Command{Drop: true}
 		}
 		cmd := d.Fact(f, items...)
 		done = cmd.Append != nil // undone by a conflict, see commit
