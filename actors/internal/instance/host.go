@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -106,7 +107,7 @@ type Host struct {
 	stream int64 // when the task stream was made
 
 	ref       *actorx.Ref
-	consumers []jetstream.ConsumeContext
+	consumers [intakes]jetstream.ConsumeContext // guarded by mu
 	queries   *nats.Subscription
 	slots     chan struct{} // runs whose code runs
 
@@ -146,12 +147,11 @@ func Start(ctx context.Context, sys *actorx.System, cfg Config) (*Host, error) {
 	if err := h.keepPrompt(ctx); err != nil {
 		return nil, err
 	}
-	inputs, err := h.tasks.Inputs(ctx, string(cfg.ID), task.ConsumerConfig{AckWait: cfg.AckWait, MaxAckPending: cfg.Concurrency})
+	inputs, err := h.consumer(ctx, intakeInputs)
 	if err != nil {
 		return nil, err
 	}
-	// Wakes are held while the runs that they resume go on: many more than inputs, so that none waits behind another.
-	wakes, err := h.tasks.Wakes(ctx, string(cfg.ID), task.ConsumerConfig{AckWait: cfg.AckWait, MaxAckPending: max(1024, 4*cfg.Concurrency)})
+	wakes, err := h.consumer(ctx, intakeWakes)
 	if err != nil {
 		return nil, err
 	}
@@ -162,15 +162,69 @@ func Start(ctx context.Context, sys *actorx.System, cfg Config) (*Host, error) {
 	if err := h.answerQueries(); err != nil {
 		return nil, err
 	}
-	for c, size := range map[jetstream.Consumer]int{inputs: cfg.Concurrency, wakes: 256} {
-		consume, err := c.Consume(h.deliver, jetstream.PullMaxMessages(size),
-			jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { h.log.Debug("consumer", zap.Error(err)) }))
-		if err != nil {
-			return nil, bus.Translate("consume tasks of "+string(cfg.ID), err)
+	for which, c := range [...]jetstream.Consumer{intakeInputs: inputs, intakeWakes: wakes} {
+		if err := h.consume(intake(which), c); err != nil {
+			return nil, err
 		}
-		h.consumers = append(h.consumers, consume)
 	}
 	return h, nil
+}
+
+// intake is one of the two consumers of an operator's tasks.
+type intake int
+
+const (
+	intakeInputs intake = iota
+	intakeWakes
+	intakes
+)
+
+// consumer creates the consumer if it is missing.
+func (h *Host) consumer(ctx context.Context, which intake) (jetstream.Consumer, error) {
+	cfg := task.ConsumerConfig{AckWait: h.cfg.AckWait, MaxAckPending: h.cfg.Concurrency}
+	if which == intakeInputs {
+		return h.tasks.Inputs(ctx, string(h.cfg.ID), cfg)
+	}
+	// Wakes are held while the runs that they resume go on: many more than inputs, so that none waits behind another.
+	cfg.MaxAckPending = max(1024, 4*h.cfg.Concurrency)
+	return h.tasks.Wakes(ctx, string(h.cfg.ID), cfg)
+}
+
+// maxWakesAsked is how many wakes are asked for at a time.
+const maxWakesAsked = 256
+
+// consume begins to take from a consumer. One that an administrator deletes is made again.
+func (h *Host) consume(which intake, c jetstream.Consumer) error {
+	size := h.cfg.Concurrency
+	if which == intakeWakes {
+		size = maxWakesAsked
+	}
+	taking, err := c.Consume(h.deliver, jetstream.PullMaxMessages(size),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+			h.log.Debug("consumer", zap.Error(err))
+			if errors.Is(err, jetstream.ErrConsumerDeleted) || errors.Is(err, jetstream.ErrConsumerNotFound) {
+				h.ref.Tell(deaf{which})
+			}
+		}))
+	if err != nil {
+		return bus.Translate("consume tasks of "+string(h.cfg.ID), err)
+	}
+	h.mu.Lock()
+	h.consumers[which] = taking
+	h.mu.Unlock()
+	return nil
+}
+
+// taking returns what takes tasks now.
+func (h *Host) taking() (all []jetstream.ConsumeContext) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.consumers {
+		if c != nil {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // describer is what an operator that can say what it is made of implements.
@@ -225,14 +279,15 @@ func (h *Host) giveBack(msg jetstream.Msg, after time.Duration) {
 // Drain stops the intake, lets every run reach its next boundary, gives the rest back, and waits for all of it until ctx
 // ends; then what runs is ended by force and given back too. It is idempotent.
 func (h *Host) Drain(ctx context.Context) error {
-	for _, c := range h.consumers {
+	h.leave() // before: nothing is taken up again from here on
+	consumers := h.taking()
+	for _, c := range consumers {
 		c.Drain()
 	}
-	h.leave()
 	if h.conn.NATS().IsClosed() { // nothing can be recorded or given back any more
 		h.force()
 	}
-	for _, c := range h.consumers {
+	for _, c := range consumers {
 		select {
 		case <-c.Closed():
 		case <-ctx.Done():

@@ -22,6 +22,8 @@ type (
 	beat struct{}
 	// drain asks for an answer when nothing is in flight any more.
 	drain struct{ reply actorx.Reply[struct{}] }
+	// deaf says that a consumer is gone.
+	deaf struct{ which intake }
 )
 
 // handle is the delivery that the server waits to hear of.
@@ -34,6 +36,7 @@ type keeper struct {
 	last     chan struct{}        // closed when the newest task has its place in the line of its session
 	draining []actorx.Reply[struct{}]
 	asked    int // queries in work
+	mending  [intakes]bool
 }
 
 func newKeeper(h *Host) *keeper { return &keeper{host: h, inFlight: map[uint64]*delivery{}} }
@@ -42,6 +45,35 @@ func newKeeper(h *Host) *keeper { return &keeper{host: h, inFlight: map[uint64]*
 func (k *keeper) Start(c *actorx.Context) error {
 	k.next(c)
 	return nil
+}
+
+// deafPause is how long a consumer that is gone is waited for before it is made again.
+const deafPause = time.Second
+
+// listenAgain makes a consumer again that was deleted, unless the node leaves.
+func (k *keeper) listenAgain(c *actorx.Context, d deaf) {
+	if k.host.isLeaving() || k.mending[d.which] {
+		return
+	}
+	k.mending[d.which] = true
+	actorx.Async(c, func(ctx context.Context) (struct{}, error) {
+		if !sleep(ctx, deafPause) || k.host.isLeaving() {
+			return struct{}{}, nil
+		}
+		consumer, err := k.host.consumer(ctx, d.which)
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, k.host.consume(d.which, consumer)
+	}, func(c *actorx.Context, _ struct{}, err error) {
+		k.mending[d.which] = false
+		if err != nil {
+			k.host.log.Warn("consumer of tasks not made again, trying again", zap.Error(err))
+			c.After(deafPause, d)
+			return
+		}
+		k.host.log.Warn("the consumer of tasks was deleted, and made again")
+	})
 }
 
 func (k *keeper) next(c *actorx.Context) { c.After(jitter(k.host.cfg.AckWait/3), beat{}) }
@@ -53,6 +85,8 @@ func (k *keeper) Receive(c *actorx.Context, msg any) {
 		k.accept(c, m)
 	case *question:
 		k.ask(c, m)
+	case deaf:
+		k.listenAgain(c, m)
 	case beat:
 		for _, d := range k.inFlight {
 			if err := d.handle().InProgress(); err != nil {
