@@ -79,7 +79,12 @@ func (f *Fold) apply(r Record, kind protocol.EventKind, data json.RawMessage) er
 	case protocol.EventAttached:
 		return with(data, func(d *Attached) error {
 			if in, ok := f.recorded(r.Event.Run); ok {
-				in.Inboxes = append(slices.Clip(in.Inboxes), d.Inbox)
+				if d.Inbox != "" {
+					in.Inboxes = append(slices.Clip(in.Inboxes), d.Inbox)
+				}
+				if d.Parent != nil {
+					in.Parent = d.Parent
+				}
 			}
 			return nil
 		})
@@ -414,6 +419,13 @@ func (f *Fold) deliver(s Signal) {
 		}
 	default:
 		o.Mailbox = append(slices.Clip(o.Mailbox), s)
+		bytes := 0
+		for i := len(o.Mailbox) - 1; i >= 0; i-- { // nobody need ever take them
+			if bytes += len(o.Mailbox[i].Data); bytes > maxMailData || len(o.Mailbox)-i > maxMail {
+				o.Mailbox = slices.Clone(o.Mailbox[i+1:])
+				break
+			}
+		}
 	}
 }
 

@@ -114,9 +114,10 @@ type (
 		Hash  string          `json:"hash"`
 		Error *protocol.Error `json:"error"`
 	}
-	// Attached is a further caller.
+	// Attached is a further caller, or the parent of a run that somebody else had begun under its name.
 	Attached struct {
-		Inbox string `json:"inbox"`
+		Inbox  string  `json:"inbox,omitempty"`
+		Parent *Parent `json:"parent,omitempty"`
 	}
 	// Noted is what reached the instance: exactly one of them.
 	Noted struct {

@@ -15,6 +15,9 @@ const (
 	maxSeen      = 1024      // signals
 	maxEarly     = 256       // signals for runs that have not begun
 	maxEarlyData = 128 << 10 // bytes of them: a snapshot has to fit into a message
+	maxMail      = 512       // signals that no step has taken
+	maxMailData  = 1 << 20   // bytes of them
+	maxInboxes   = 256       // who wait for one run
 	maxHistory   = 200       // turns
 	maxTalk      = 256 << 10 // bytes of them
 	// MaxTail is how many sequences an event tells of those before it.

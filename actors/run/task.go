@@ -301,6 +301,12 @@ func (d *Driver) input(f *Fold, in *Input) Command {
 
 // attach sees to it that everybody whom the task names hears of the end of have.
 func attach(in, have *Input) Command {
+	if in.Parent != nil && have.Parent == nil {
+		return Command{Append: []Item{{Kind: protocol.EventAttached, Run: have.Run, Data: Attached{Parent: in.Parent}}}}
+	}
+	if len(have.Inboxes) >= maxInboxes { // the result can be asked for
+		return Command{Ack: true}
+	}
 	for _, inbox := range in.Inboxes {
 		if !slices.Contains(have.Inboxes, inbox) {
 			return Command{Append: []Item{{Kind: protocol.EventAttached, Run: have.Run, Data: Attached{Inbox: inbox}}}}

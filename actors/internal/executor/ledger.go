@@ -25,6 +25,8 @@ type record struct {
 	I int `json:"i,omitempty"`
 	// Executor names who is performing it.
 	Executor string `json:"executor"`
+	// Delivery counts the deliveries of the message up to the one that was performed.
+	Delivery uint64 `json:"delivery,omitempty"`
 	// Outcomes are those of the effects before I, or of all.
 	Outcomes []protocol.EffectOutcome `json:"outcomes"`
 }
@@ -119,8 +121,8 @@ func brief(outcomes []protocol.EffectOutcome) []protocol.EffectOutcome {
 }
 
 // write appends a record behind l and returns the ledger that it makes.
-func (b *book) write(ctx context.Context, l ledger, kind protocol.EventKind, r *protocol.EffectRequest, i int, outcomes []protocol.EffectOutcome) (ledger, error) {
-	rec := record{Family: b.family, M: r.M, Through: r.M - 1, I: i, Executor: b.executor, Outcomes: brief(outcomes)}
+func (b *book) write(ctx context.Context, l ledger, kind protocol.EventKind, r *protocol.EffectRequest, delivery uint64, i int, outcomes []protocol.EffectOutcome) (ledger, error) {
+	rec := record{Family: b.family, M: r.M, Through: r.M - 1, I: i, Executor: b.executor, Delivery: delivery, Outcomes: brief(outcomes)}
 	if kind == protocol.EventEffectDone {
 		rec.Through, rec.I = r.M, 0
 	}

@@ -22,6 +22,7 @@ type fate int
 const (
 	fateAck  fate = iota // the ledger has it
 	fateBack             // give it back: another time, or another executor
+	fateDrop             // neither: it is another executor's
 )
 
 // verdict is the end of a task.
@@ -44,6 +45,9 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, seq, deli
 	led, err := h.book.read(ctx, r)
 	if err != nil {
 		return h.trouble(ctx, log, "read ledger", err)
+	}
+	if led.kind == protocol.EventEffectActing && led.last.M == r.M && deliveries < led.last.Delivery {
+		return verdict{fate: fateDrop} // it is this delivery that was slow: the newer one's owner performs it
 	}
 	step, from, outcomes, doubtful := led.decide(r.M)
 	switch step {
@@ -76,24 +80,24 @@ func (h *Host) perform(ctx context.Context, r *protocol.EffectRequest, seq, deli
 			}
 		}
 		if !h.opts.Idempotent {
-			if led, err = h.book.write(ctx, led, protocol.EventEffectActing, r, i, outcomes); err != nil {
+			if led, err = h.book.write(ctx, led, protocol.EventEffectActing, r, deliveries, i, outcomes); err != nil {
 				return h.trouble(ctx, log, "record effect", err)
 			}
 		}
 		outcome, back := h.act(ctx, r, i, seq)
 		if back {
-			return h.release(log, led, r, i, outcomes) //nolint:contextcheck // it must get through although ctx has ended
+			return h.release(log, led, r, deliveries, i, outcomes) //nolint:contextcheck // it must get through although ctx has ended
 		}
 		outcomes = append(outcomes, outcome)
 		if err := h.insist(ctx, log, "publish dead letter", func(ctx context.Context) error { return h.bury(ctx, r, e, outcome) }); err != nil {
 			return h.trouble(ctx, log, "publish dead letter", err)
 		}
 		if ctx.Err() != nil && i < len(r.Effects) {
-			return h.release(log, led, r, i+1, outcomes) //nolint:contextcheck // it must get through although ctx has ended
+			return h.release(log, led, r, deliveries, i+1, outcomes) //nolint:contextcheck // it must get through although ctx has ended
 		}
 	}
 	if err := h.insist(ctx, log, "record effects", func(ctx context.Context) error {
-		_, err := h.book.write(ctx, led, protocol.EventEffectDone, r, 0, outcomes)
+		_, err := h.book.write(ctx, led, protocol.EventEffectDone, r, deliveries, 0, outcomes)
 		return err
 	}); err != nil {
 		return h.trouble(ctx, log, "record effects", err)
@@ -248,13 +252,13 @@ func (h *Host) bury(ctx context.Context, r *protocol.EffectRequest, e protocol.R
 
 // release records that the effect at i was not performed, so that another executor need not wonder. It must get through
 // although the node is stopping.
-func (h *Host) release(log *zap.Logger, led ledger, r *protocol.EffectRequest, i int, outcomes []protocol.EffectOutcome) verdict {
+func (h *Host) release(log *zap.Logger, led ledger, r *protocol.EffectRequest, deliveries uint64, i int, outcomes []protocol.EffectOutcome) verdict {
 	if h.opts.Idempotent {
 		return verdict{fate: fateBack}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	if _, err := h.book.write(ctx, led, protocol.EventEffectReleased, r, i, outcomes); err != nil {
+	if _, err := h.book.write(ctx, led, protocol.EventEffectReleased, r, deliveries, i, outcomes); err != nil {
 		log.Warn("effect not released", zap.Error(err))
 	}
 	return verdict{fate: fateBack}
@@ -301,6 +305,7 @@ func (h *Host) trouble(ctx context.Context, log *zap.Logger, what string, err er
 func (h *Host) settle(msg jetstream.Msg, v verdict) {
 	var err error
 	switch {
+	case v.fate == fateDrop:
 	case v.fate == fateAck:
 		err = msg.Ack()
 	case v.delay > 0:

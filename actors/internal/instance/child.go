@@ -26,35 +26,25 @@ func (r *recorder) Call(ctx context.Context, e run.Entry, in protocol.OperatorIn
 	if err != nil || begun && !have.Begun {
 		return have, err
 	}
+	hash, err := hashOf(in)
+	if err != nil {
+		return e, err
+	}
+	if begun && have.Child != nil && have.Child.Hash != hash {
+		return e, protocol.NewError(protocol.CodeConflict, "step "+e.Path+" began a child with another input: what leads to it must do the same each time")
+	}
 	if !begun {
 		if err := r.hosted(ctx, e.Child.Operator); err != nil {
 			return e, err
 		}
-		start := e
-		start.Begun = true
-		body, err := protocol.Marshal(in)
-		if err != nil {
-			return e, protocol.NewError(protocol.CodeInvalidInput, "input cannot be written as JSON: "+err.Error()).Because(err)
-		}
-		child := *e.Child
-		child.Hash = digest(body)
-		start.Child = &child
+		start, child := e, *e.Child
+		child.Hash = hash
+		start.Begun, start.Child = true, &child
 		if err := r.Record(ctx, start); err != nil {
 			return e, err
 		}
 	}
-	var replies chan *nats.Msg
-	inbox := ""
-	if !begun && !e.Child.Detached { // on resume its end is a wake that has come, or will
-		replies = make(chan *nats.Msg, 1)
-		inbox = r.worker.host.conn.NATS().NewInbox()
-		sub, err := r.worker.host.conn.NATS().ChanSubscribe(inbox, replies)
-		if err != nil {
-			return e, bus.Translate("wait for "+string(e.Child.Operator), err)
-		}
-		defer func() { _ = sub.Unsubscribe() }() // the connection may be gone, and then so is the subscription
-	}
-	if err := r.start(ctx, e.Child, in, inbox); err != nil {
+	if err := r.start(ctx, e.Child, in); err != nil {
 		return e, err
 	}
 	e.Begun = false
@@ -65,18 +55,9 @@ func (r *recorder) Call(ctx context.Context, e run.Entry, in protocol.OperatorIn
 		}
 		return e, r.Record(ctx, e)
 	}
-	if reply := await(ctx, replies); reply != nil {
-		e.Child = nil // its start has it
-		out, err := bus.DecodeReply(reply)
-		if err != nil {
-			e.Error = protocol.AsError(err).Clip()
-		} else {
-			e.Result = reply.Data
-			if !out.Metadata.Cost.IsZero() {
-				e.Cost = &out.Metadata.Cost
-			}
-		}
-		return e, r.Record(ctx, e)
+	if !begun && r.ended(ctx, e.Path) {
+		have, _, err = r.Lookup(ctx, e.Path)
+		return have, err
 	}
 	if ctx.Err() != nil {
 		return e, context.Cause(ctx)
@@ -105,23 +86,46 @@ func (r *recorder) hosted(ctx context.Context, operator protocol.OperatorID) err
 	return nil
 }
 
-func await(ctx context.Context, replies chan *nats.Msg) *nats.Msg {
-	if replies == nil {
-		return nil
+// How often the log is looked at for the end of a child, at first and later.
+const (
+	minLook = 2 * time.Millisecond
+	maxLook = 20 * time.Millisecond
+)
+
+// ended waits a little for the end of a child. It comes as a wake, to whichever node; nobody else can say what it was.
+func (r *recorder) ended(ctx context.Context, path string) bool {
+	for end, look := time.Now().Add(inlineWait), minLook; time.Now().Before(end); look = min(2*look, maxLook) {
+		done := false
+		r.open(func(f *run.Fold, o *run.Open) {
+			e := o.Journal[path]
+			done = e != nil && !e.Begun || f.Stopping()
+		})
+		if done || !sleep(ctx, look) {
+			return done
+		}
 	}
-	timer := time.NewTimer(inlineWait)
-	defer timer.Stop()
-	select {
-	case m := <-replies:
-		return m
-	case <-timer.C:
-	case <-ctx.Done():
+	return false
+}
+
+// hashOf is the digest of an input as whoever reads its task sees it.
+func hashOf(in protocol.OperatorInput) (string, error) {
+	body, err := protocol.Marshal(in)
+	if err != nil {
+		return "", protocol.NewError(protocol.CodeInvalidInput, "input cannot be written as JSON: "+err.Error()).Because(err)
 	}
-	return nil
+	read, err := bus.DecodeInput(body)
+	if err != nil {
+		return "", err
+	}
+	canonical, err := protocol.Marshal(read)
+	if err != nil {
+		return "", protocol.NewError(protocol.CodeInvalidInput, "input cannot be written as JSON: "+err.Error()).Because(err)
+	}
+	return digest(canonical), nil
 }
 
 // start stores the task of a child, once more at every resume: its run id makes one of all of them.
-func (r *recorder) start(ctx context.Context, c *run.Child, in protocol.OperatorInput, inbox string) error {
+func (r *recorder) start(ctx context.Context, c *run.Child, in protocol.OperatorInput) error {
 	h := r.worker.host
 	body, err := protocol.Marshal(in)
 	if err != nil {
@@ -150,9 +154,6 @@ func (r *recorder) start(ctx context.Context, c *run.Child, in protocol.Operator
 	bus.EncodeCall(msg.Header, protocol.Call{
 		Run: c.Run, Parent: r.info.Run, Budget: c.Budget, Depth: inv.Depth + 1, Trace: inv.Trace,
 	}, inv.Deadline)
-	if inbox != "" {
-		msg.Header[wire.HeaderReply] = []string{inbox}
-	}
 	_, err = h.tasks.Enqueue(ctx, msg)
 	return err
 }

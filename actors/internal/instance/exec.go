@@ -201,7 +201,7 @@ func (h *Host) completed(ctx context.Context, s *session, out protocol.OperatorO
 }
 
 // effectRoom is what else a request may hold when it is published: inboxes, ids, the budget.
-const effectRoom = 16 << 10
+const effectRoom = 80 << 10
 
 // Bounds of the pause before a run that failed is tried again.
 const (

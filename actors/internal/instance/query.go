@@ -86,6 +86,9 @@ func (h *Host) query(ctx context.Context, m *nats.Msg) (json.RawMessage, error) 
 	if len(parts) != 5 {
 		return nil, protocol.NewError(protocol.CodeInvalidInput, "a query goes to "+h.conn.Names().Prefix()+".query.OPERATOR.INSTANCE.TYPE")
 	}
+	if len(parts[3]) > wire.MaxToken || len(parts[4]) > wire.MaxToken {
+		return nil, protocol.NewError(protocol.CodeInvalidInput, "a name in the subject is too long")
+	}
 	token, instance := parts[3], parts[3]
 	if name, err := wire.Unescape(token); err == nil {
 		instance = name

@@ -176,6 +176,9 @@ func digest(b []byte) string {
 func (h *Host) readWake(msg jetstream.Msg, meta *jetstream.MsgMetadata) (incoming, error) {
 	token, source := h.wakeToken(msg.Subject())
 	out := incoming{token: token, instance: token}
+	if len(token) > wire.MaxToken || len(source) > wire.MaxToken+len("sig.") { // a log of that name would be longer than a line may be
+		return out, &unreadable{protocol.NewError(protocol.CodeInvalidInput, fmt.Sprintf("a name in a subject may have %d bytes", wire.MaxToken))}
+	}
 	if instance, err := wire.Unescape(token); err == nil {
 		out.instance = instance
 	}

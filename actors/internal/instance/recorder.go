@@ -65,6 +65,12 @@ func (r *recorder) Lookup(ctx context.Context, path string) (e run.Entry, ok boo
 
 // Boundary implements step.Recorder.
 func (r *recorder) Boundary(ctx context.Context) error {
+	// A process that was stopped, or away, for long may not begin anything before it knows whether it is still the owner.
+	for s := r.worker.session; s.old(time.Now()) && ctx.Err() == nil && !r.worker.host.isLeaving(); {
+		if err := s.catchUp(ctx); err != nil && !sleep(ctx, recordPause) {
+			break
+		}
+	}
 	u := &step.Unwind{Lost: true}
 	r.open(func(f *run.Fold, o *run.Open) {
 		switch {

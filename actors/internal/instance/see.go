@@ -16,9 +16,13 @@ import (
 
 // Delays before a task is tried again.
 const (
-	troubleDelay = 2 * time.Second  // the log cannot be read or written
-	defectDelay  = 30 * time.Second // it will not be read by this program: maybe by another
+	troubleDelay = 2 * time.Second // the log cannot be read or written
+	defectDelay  = time.Second     // it will not be read by this program: maybe by another
 )
+
+// maxDefects is how often a task comes whose log nobody can read: after that it is a dead letter, since what is given back
+// holds a place of the operator's.
+const maxDefects = 5
 
 // see sees one task through: it reads it, lines up at its session, and does what its driver says until that ends the task.
 func (h *Host) see(ctx context.Context, work *work, lined func()) {
@@ -61,7 +65,8 @@ func (h *Host) see(ctx context.Context, work *work, lined func()) {
 		case <-ctx.Done():
 		}
 	}
-	w := &worker{host: h, session: s, delivery: d, meta: work.meta,
+	w := &worker{
+		host: h, session: s, delivery: d, meta: work.meta,
 		driver: &run.Driver{Task: t.task, Policy: h.policy}, decided: decided,
 	}
 	for !w.step(ctx) {
@@ -86,6 +91,10 @@ func (w *worker) step(ctx context.Context) bool {
 	w.decided()
 	if errors.Is(err, runlog.ErrTooLarge) {
 		return w.tooLarge(ctx, err)
+	}
+	if errors.Is(err, errDefect) && w.meta.NumDelivered >= maxDefects {
+		h.settleUnreadable(ctx, w.delivery, w.meta, &unreadable{protocol.AsError(h.safe(err))})
+		return true
 	}
 	if err != nil {
 		h.trouble(ctx, w.delivery, "decide", err)

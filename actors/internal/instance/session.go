@@ -30,7 +30,9 @@ type session struct {
 	fold    *run.Fold // nil: to be loaded
 	settled uint64    // the last commit that this process settled
 	memory  uint64    // the last message of memory effects that is known to be done
+	heard   time.Time // when the last append or read began that told how the log stands
 	changed func(*run.Fold)
+	watcher *worker // whose changed it is
 
 	users int // guarded by Host.mu, as are used and line
 	used  time.Time
@@ -152,10 +154,12 @@ func (s *session) ensure(ctx context.Context) error {
 	if loaded {
 		return nil
 	}
+	begun := time.Now()
 	records, err := s.host.runs.Load(ctx, s.subject)
 	if err != nil {
 		return err
 	}
+	defer s.hear(begun)
 	if len(records) > 0 {
 		if e, err := protocol.DecodeEvent(records[0].Data); err == nil {
 			s.rename(e.Instance)
@@ -178,6 +182,22 @@ func (s *session) set(f *run.Fold) {
 	}
 }
 
+// hear remembers that the log was as it is known at that time. It takes the lock after those that it is deferred behind.
+func (s *session) hear(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at.After(s.heard) {
+		s.heard = at
+	}
+}
+
+// old reports whether another node may have taken over since the log was last heard of.
+func (s *session) old(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return now.Sub(s.heard) > s.host.cfg.AckWait/2
+}
+
 // refresh folds in what was appended behind what is known. The caller has the turn.
 func (s *session) refresh(ctx context.Context) error {
 	var after uint64
@@ -186,9 +206,14 @@ func (s *session) refresh(ctx context.Context) error {
 		s.forget()
 		return s.ensure(ctx)
 	}
+	begun := time.Now()
 	records, err := s.host.runs.Tail(ctx, s.subject, after)
-	if err != nil || len(records) == 0 {
+	if err != nil {
 		return err
+	}
+	defer s.hear(begun)
+	if len(records) == 0 {
+		return nil
 	}
 	events, err := s.host.decode(ctx, s.token, records)
 	if err != nil {
@@ -315,6 +340,14 @@ func (s *session) record(ctx context.Context, d *run.Driver, claim string, items
 	}, func() { done = false })
 }
 
+// ask returns what next wants. It leaves no lock behind, should next panic.
+func (s *session) ask(d *run.Driver, next func(*run.Fold) run.Command) run.Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.Settled(s.settled)
+	return next(s.fold)
+}
+
 // commit asks next and carries out its appends under the fence, until it wants something else.
 func (s *session) commit(ctx context.Context, d *run.Driver, next func(*run.Fold) run.Command, conflict ...func()) (run.Command, error) {
 	if err := s.take(ctx); err != nil {
@@ -325,18 +358,16 @@ func (s *session) commit(ctx context.Context, d *run.Driver, next func(*run.Fold
 		if err := s.ensure(ctx); err != nil {
 			return run.Command{}, err
 		}
-		var cmd run.Command
-		s.mu.Lock()
-		d.Settled(s.settled)
-		cmd = next(s.fold)
-		s.mu.Unlock()
+		cmd := s.ask(d, next)
 		if cmd.Append == nil {
 			return cmd, nil
 		}
 		id, err := s.append(ctx, cmd.Append, 0)
 		switch {
 		case err == nil:
-			d.Appended(cmd.Append, id)
+			s.mu.Lock()
+			d.Appended(cmd.Append, id) // steps of other goroutines look at it
+			s.mu.Unlock()
 		case errors.Is(err, runlog.ErrConflict):
 			for _, f := range conflict {
 				f()
@@ -382,10 +413,12 @@ func (s *session) append(ctx context.Context, items []run.Item, ttl time.Duratio
 	if len(tail) > 0 {
 		msg.Header[wire.HeaderPrevious] = []string{runlog.EncodePrevious(tail)}
 	}
+	begun := time.Now()
 	seq, err := s.host.runs.Append(ctx, msg, e.ID, fence)
 	if err != nil {
 		return "", err
 	}
+	defer s.hear(begun)
 	if err := s.host.hydrate(ctx, s.token, &e.Data, e.Kind); err != nil {
 		s.forget() // it is in the log: the next load will have it
 		return e.ID, nil

@@ -27,7 +27,7 @@ func (w *worker) watch(ctx context.Context, cancel context.CancelCauseFunc) (sto
 		}
 	}
 	s.mu.Lock()
-	s.changed = check
+	s.changed, s.watcher = check, w
 	if s.fold != nil {
 		check(s.fold)
 	}
@@ -40,7 +40,9 @@ func (w *worker) watch(ctx context.Context, cancel context.CancelCauseFunc) (sto
 	})
 	return func() {
 		s.mu.Lock()
-		s.changed = nil
+		if s.watcher == w { // not where the run has gone on here by another claim
+			s.changed, s.watcher = nil, nil
+		}
 		s.mu.Unlock()
 		end()
 		if !timer.Stop() {
