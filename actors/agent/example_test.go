@@ -48,7 +48,7 @@ func ExampleNew() {
 	fmt.Println(out.ExitReason, out.Metadata.TurnsUsed, out.Metadata.Cost)
 	// Output:
 	// It is four past three.
-	// complete 2 0.01
+	// complete 2 0.010
 }
 
 func ExampleSingleShot() {

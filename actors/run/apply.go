@@ -222,7 +222,7 @@ func (f *Fold) step(r Record, e *Entry) error {
 	}
 	for _, id := range e.Inputs { // who steered gets the answer of the run that he steered
 		i := slices.IndexFunc(f.Queue, func(w Waiting) bool { return w.Run == id })
-		if i < 0 || f.cancelled(id) {
+		if i < 0 || !f.steers(f.Queue[i]) {
 			continue
 		}
 		w := f.Queue[i]

@@ -230,11 +230,17 @@ func (o *Open) waiting() bool {
 // Steering returns the queued inputs that the open run is to hear, the oldest first.
 func (f *Fold) Steering() (found []Waiting) {
 	for _, w := range f.Queue {
-		if w.Mode == Steer && w.Body != nil && !f.cancelled(w.Run) {
+		if w.Body != nil && f.steers(w) {
 			found = append(found, w)
 		}
 	}
 	return found
+}
+
+// steers reports whether the open run may take up an input. What was told to stop it may not; and a child has a turn of its
+// own, since its parent waits for the end of that run.
+func (f *Fold) steers(w Waiting) bool {
+	return w.Mode == Steer && w.Parent == nil && !f.cancelled(w.Run)
 }
 
 // cancelled reports whether a run that has not begun was told to stop.

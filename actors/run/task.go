@@ -262,15 +262,15 @@ func (d *Driver) input(f *Fold, in *Input) Command {
 		if d.Task.Bar && k.Kind != protocol.EventRefused {
 			return Command{Ack: true} // who ended it tells the parent
 		}
-		if k.Into != "" && k.Hash == in.Hash {
+		if k.Into != "" && k.Hash == in.Hash && in.Parent == nil {
 			if f.Open != nil && f.Open.Run == k.Into {
 				return attach(in, &f.Open.Input)
 			}
 			k, _ = f.known(k.Into)
 			k.Hash = in.Hash
 		}
-		if k.Hash != in.Hash {
-			k.Kind = "" // another input under the same id
+		if k.Hash != in.Hash || k.Into != "" {
+			k.Kind = "" // another input under the same id, or nothing that a parent could wait for
 		}
 		return d.answer(k)
 	}

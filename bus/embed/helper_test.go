@@ -86,11 +86,14 @@ func js(t testing.TB, nc *nats.Conn) jetstream.JetStream {
 // topology makes the streams and buckets that a node makes, with a message in each.
 func topology(t testing.TB, s *embed.Server) jetstream.JetStream {
 	t.Helper()
-	ctx, j := testContext(t), js(t, node(t, s))
-	for _, cfg := range (bus.Topology{}).Streams(wire.Names{}) {
-		if _, err := j.CreateStream(ctx, cfg); err != nil {
-			t.Fatal(cfg.Name, err)
-		}
+	nc := node(t, s)
+	ctx, j := testContext(t), js(t, nc)
+	conn, err := bus.FromNATS(nc, wire.Names{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Ensure(ctx, bus.Topology{}); err != nil {
+		t.Fatal(err)
 	}
 	for _, subject := range []string{"skg.log.echo.i1.run", "skg.task.echo", "skg.due.other.x", "skg.effect.log.echo.i1", "skg.dead.echo"} {
 		if _, err := j.Publish(ctx, subject, []byte("{}")); err != nil {

@@ -153,7 +153,9 @@ func (m *machine) instance(name string) int {
 func (m *machine) word(text string) uint16 {
 	id, ok := m.wordIDs[text]
 	if !ok {
-		id = uint16(len(m.words))
+		if id = uint16(len(m.words)); int(id) != len(m.words) {
+			panic("too many words")
+		}
 		m.words = append(m.words, text)
 		m.wordIDs[text] = id
 	}

@@ -147,6 +147,21 @@ var families = []Scenario{
 		Ends: "r1 completed, r1.1 completed, r1.1 refused, x completed",
 	},
 	{
+		Name: "child that would steer", Inputs: append(one, Input{Task: "X", Run: "x", In: "c"}),
+		Runs: code{"r1": "call c steer; pay a", "r1.1": "pay k", "x": "pay x; hear; pay y"}, Long: Faults{Crash: 1},
+		Ends: "r1 completed, r1.1 completed, x completed",
+	},
+	{
+		Name: "child whose run was asked for before", Inputs: append(one, Input{Task: "S", Run: "r1.1", In: "c", Body: "child", Inboxes: bob}),
+		Runs: code{"r1": "call c; pay a", "r1.1": "pay k"}, Faults: Faults{Crash: 1},
+		Ends: "r1 completed, r1.1 completed",
+	},
+	{
+		Name: "child whose run was heard before", Runs: code{"r1": "call c", "r1.1": "", "x": "pay x; hear; pay y"},
+		Inputs: append(one, Input{Task: "X", Run: "x", In: "c"}, Input{Task: "S", Run: "r1.1", In: "c", Body: "child", Mode: run.Steer}),
+		Ends:   "r1 completed, r1.1 completed, r1.1 heard by x, x completed",
+	},
+	{
 		Name: "child of a cancelled run", Inputs: one, Runs: code{"r1": "call c; pay a", "r1.1": "pay k"}, Signals: tell(run.SignalCancel),
 		Ends: "r1 cancelled, r1 completed, r1.1 cancelled, r1.1 completed, r1.1 refused",
 	},

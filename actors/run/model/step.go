@@ -191,7 +191,7 @@ func kinds(items []run.Item) string {
 }
 
 func (d *delivery) key(b []byte) []byte {
-	b = append(b, byte(d.task), d.n, byte(d.do), byte(d.piece))
+	b = append(binary.AppendUvarint(b, uint64(d.task)), d.n, byte(d.do), byte(d.piece))
 	if d.commit != nil && d.do == doSettle {
 		b = binary.AppendUvarint(b, d.commit.Seq)
 	}

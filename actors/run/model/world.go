@@ -119,11 +119,11 @@ func (w *world) key(buf []byte) []byte {
 	}
 	b = append(b, byte(len(w.msgs)))
 	for _, m := range w.msgs {
-		b = append(b, byte(m.task), byte(m.state), bit(m.late), m.n)
+		b = append(binary.AppendUvarint(b, uint64(m.task)), byte(m.state), bit(m.late), m.n)
 	}
 	b = append(b, byte(len(w.timers)))
 	for _, t := range w.timers {
-		b = append(b, byte(t.instance), byte(t.after), bit(t.pending))
+		b = append(binary.AppendUvarint(b, t.after), byte(t.instance), bit(t.pending))
 		b = append(append(append(b, t.run...), '/'), t.path...)
 	}
 	b = append(b, w.paid...)
