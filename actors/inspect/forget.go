@@ -187,10 +187,27 @@ func single(f *run.Fold) bool {
 // singleFor is how long the last record of a single run stays: longer than any node has it in memory.
 const singleFor = 24 * time.Hour
 
+// interrupted are the runs that will never end: their tasks may be in the hands of a node, or still to come, and must not be
+// begun anew.
+func interrupted(f *run.Fold) []run.Known {
+	var known []run.Known
+	forgotten := func(in *run.Input) {
+		known = append(known, run.Known{Run: in.Run, Hash: in.Hash, Kind: protocol.EventCancelled, Seq: f.Seq})
+	}
+	if f.Open != nil {
+		forgotten(&f.Open.Input)
+	}
+	for i := range f.Queue {
+		forgotten(&f.Queue[i].Input)
+	}
+	return known
+}
+
 // appendClosed ends the log, fenced, with a state that only counts effects.
 func (r *Reader) appendClosed(ctx context.Context, t target, f *run.Fold) error {
 	empty := run.New(f.Operator, t.instance)
 	empty.M = f.M
+	empty.Known = interrupted(f)
 	item := empty.Close()
 	data, err := protocol.Marshal(item.Data)
 	if err != nil {

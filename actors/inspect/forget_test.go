@@ -144,6 +144,13 @@ func TestForgetWhatIsAtWork(t *testing.T) {
 		}
 	}
 	wantCode(t, <-waiting, protocol.CodeNotFound)
+	// Nor does anybody wait who asks while the node still has the task.
+	for _, a := range []task.Accepted{waits, held} {
+		for _, id := range []protocol.RunID{a.Run, ""} {
+			_, err := w.reader().Wait(ctx, a.Workflow, id, nil)
+			wantCode(t, err, protocol.CodeNotFound)
+		}
+	}
 	// What ran has stopped, and the place is free.
 	close(w.hold)
 	if got := w.done(t, "holds", "s"); got.State != inspect.StateCompleted {

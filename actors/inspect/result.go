@@ -74,8 +74,14 @@ func (r *Reader) resolve(ctx context.Context, t target, id protocol.RunID) (*Ins
 		if err != nil {
 			return nil, Result{}, err
 		}
-		if found := pick(i.Fold, id); found != "" {
+		forgotten := i.empty()
+		if found := pick(i.Fold, id); found != "" && !forgotten {
 			return i, Result{Run: found}, nil
+		}
+		if waits != nil && forgotten {
+			if _, over := i.Fold.Ended(waits.Run); over { // a node still has its task
+				waits = nil
+			}
 		}
 		switch {
 		case waits != nil:
