@@ -29,6 +29,9 @@ func Front() Position { return Position{kind: positionFront} }
 // At is before the message with that index, counted from 0; the number of messages is the same as Back.
 func At(index int) Position { return Position{kind: positionAt, index: index} }
 
+// Index returns the index of a position made by At, and whether it is one.
+func (p Position) Index() (int, bool) { return p.index, p.kind == positionAt }
+
 // in returns the index of the position in a list of n messages.
 func (p Position) in(n int) (int, error) {
 	switch {
@@ -116,6 +119,21 @@ func (c *OperatorContext) Len() int { return len(c.messages) }
 
 // Messages returns the messages in order, in a slice of the caller's own.
 func (c *OperatorContext) Messages() []Message { return slices.Clone(c.messages) }
+
+// Shared returns the messages in order. They must not be changed, and are good only until the context is.
+func (c *OperatorContext) Shared() []Message { return slices.Clip(c.messages) }
+
+// Replace puts a message in the place of another. Watchers are asked as for an insertion at its index.
+func (c *OperatorContext) Replace(index int, msg Message) error {
+	if index < 0 || index >= len(c.messages) {
+		return &OutOfBoundsError{Index: index, Len: len(c.messages)}
+	}
+	if err := c.ask(func(w ContextWatcher) error { return w.OnInject(msg, At(index)) }); err != nil {
+		return err
+	}
+	c.messages[index] = msg
+	return nil
+}
 
 // EstimatedTokens returns the sum over the messages.
 func (c *OperatorContext) EstimatedTokens() int {

@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -23,7 +22,7 @@ func (r *run) repair(calls []protocol.ToolCall) []protocol.ToolCall {
 	for i := range calls {
 		c := &calls[i]
 		if c.ID == "" {
-			c.ID = fmt.Sprintf("call_%d_%d", r.conv.metrics.Turns+1, i+1)
+			c.ID = fmt.Sprintf("call_%d_%d", r.c.Metrics().Turns+1, i+1)
 		}
 		if len(bytes.TrimSpace(c.Input)) == 0 {
 			c.Input = json.RawMessage(`{}`)
@@ -32,73 +31,6 @@ func (r *run) repair(calls []protocol.ToolCall) []protocol.ToolCall {
 		}
 	}
 	return calls
-}
-
-// useTools makes the calls of one answer, in their order. If any needs approval, a durable run waits until a person has
-// decided, and any other makes none and ends. It returns nil if the model should see the results.
-func (r *run) useTools(ctx context.Context, calls []protocol.ToolCall, said *protocol.Content) *stop {
-	var pending []pendingCall
-	for i, c := range calls {
-		if !r.durable {
-			r.events.Emit(protocol.EventToolCallAssembled, assembled(c))
-		}
-		t, ok := r.tools.Get(c.Name)
-		if !ok {
-			continue
-		}
-		if reason, needed := tool.NeedsApproval(t, c.Input); needed {
-			pending = append(pending, pendingCall{index: i, call: c, reason: reason})
-		}
-	}
-	if len(pending) > 0 && !r.durable {
-		for _, p := range pending {
-			r.conv.Declare(protocol.ToolApprovalRequired{ToolName: p.call.Name, CallID: p.call.ID, Input: p.call.Input})
-		}
-		return &stop{exit: protocol.Exit(protocol.ExitAwaitingApproval), message: said}
-	}
-	verdicts, end := r.approve(ctx, pending, said)
-	if end != nil {
-		return end
-	}
-	for i, c := range calls {
-		if v := verdicts[i]; v.refusal != "" {
-			r.conv.Append(protocol.ToolResultMessage(c.ID, c.Name, v.refusal, true))
-			continue
-		} else if v.input != nil {
-			c.Input = v.input
-		}
-		if end := r.call(ctx, c); end != nil {
-			return end
-		}
-	}
-	return nil
-}
-
-// call makes one call and puts its result into the conversation. It returns nil unless the run ends by it.
-func (r *run) call(ctx context.Context, c protocol.ToolCall) *stop {
-	at := step.Next(ctx)
-	known, err := at.Known(ctx)
-	if err != nil {
-		return r.broken(ctx, err)
-	}
-	if end := r.mustStop(ctx, false, known); end != nil {
-		return end
-	}
-	if !at.Durable() {
-		o := r.invoke(ctx, c, r.key())
-		r.take(c, o)
-		r.events.Emit(protocol.EventToolResultReceived, received(c, o.Text, o.err != nil))
-		return r.after(ctx, c, o)
-	}
-	o, end := r.perform(ctx, at, c, known)
-	if end != nil {
-		return end
-	}
-	r.take(c, o)
-	if o.interrupted {
-		return r.outOfTime(ctx)
-	}
-	return r.after(ctx, c, o)
 }
 
 // outcome is what a call came to, as the log of a durable run has it.
@@ -116,46 +48,42 @@ type outcome struct {
 	interrupted bool  // the time limit, or the caller, ended it
 }
 
-// invoke calls the tool.
-func (r *run) invoke(ctx context.Context, c protocol.ToolCall, key string) outcome {
+// invoke calls the tool. It is called side by side with other calls, and changes nothing of the run.
+func (r *run) invoke(ctx context.Context, p *prepared, key string) outcome {
+	c := p.op.Call
 	start := r.cfg.Now()
-	res, err := r.use(ctx, c, key)
+	res, err := r.use(ctx, p, key)
 	o := outcome{
 		Effects: res.Effects, Cost: res.Cost, UnpricedCalls: res.UnpricedCalls, err: err,
 		Duration: protocol.MillisOf(r.cfg.Now().Sub(start)),
 	}
-	if err != nil {
-		o.Text, o.Error = r.explain(c, err), protocol.AsError(err).Clip()
-	} else {
+	switch {
+	case err != nil:
+		o.Text, o.Error = r.explain(p, err), protocol.AsError(err).Clip()
+	case r.cfg.ResultText != nil:
+		o.Text = r.cfg.ResultText(c, res)
+	default:
 		o.Text = res.Text()
 	}
 	o.Text = tool.Cut(o.Text, r.cfg.MaxResultText)
 	return o
 }
 
-func (r *run) use(ctx context.Context, c protocol.ToolCall, key string) (tool.Result, error) {
-	t, ok := r.tools.Get(c.Name)
-	if !ok {
-		return tool.Result{}, r.unknown(c.Name)
+func (r *run) use(ctx context.Context, p *prepared, key string) (tool.Result, error) {
+	if p.tool == nil {
+		return tool.Result{}, r.unknown(p.op.Call.Name)
 	}
-	ctx = tool.WithRun(ctx, tool.Run{Session: r.session, Declared: r.conv.SharedEffects(), IdempotencyKey: key})
-	ctx = protocol.WithCall(ctx, protocol.Call{Budget: r.left()})
-	return tool.Call(ctx, t, bytes.Clone(c.Input))
+	ctx = tool.WithRun(alone(ctx), tool.Run{Session: r.session, Declared: p.declared, IdempotencyKey: key})
+	ctx = protocol.WithCall(ctx, protocol.Call{Budget: p.budget})
+	return tool.Call(ctx, p.tool, bytes.Clone(p.op.Call.Input))
 }
 
-// key is the idempotency key of the next call outside of a durable run.
-func (r *run) key() string {
+// key is the idempotency key of the nth call outside of a durable run.
+func (r *run) key(n uint32) string {
 	if r.inv.Run == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s/%d", r.inv.Run, r.conv.metrics.ToolCalls+1)
-}
-
-// take puts what a call came to into the conversation.
-func (r *run) take(c protocol.ToolCall, o outcome) {
-	r.conv.spend(o.Cost)
-	r.conv.metrics.UnpricedCalls += o.UnpricedCalls
-	r.conv.AppendToolResult(c, o.Text, protocol.SubDispatchRecord{Name: c.Name, Duration: o.Duration, Success: o.err == nil})
+	return fmt.Sprintf("%s/%d", r.inv.Run, n)
 }
 
 // after returns how the run stops behind a call, nil if it does not.
@@ -167,7 +95,6 @@ func (r *run) after(ctx context.Context, c protocol.ToolCall, o outcome) *stop {
 		return r.failed(ctx, c, o.err)
 	}
 	r.failures = 0
-	r.conv.Declare(o.Effects...)
 	if slices.ContainsFunc(o.Effects, isHandoff) {
 		return exit(protocol.ExitHandedOff)
 	}
@@ -187,17 +114,17 @@ func (r *run) unknown(name string) error {
 	return e
 }
 
-// maxSchemaAnswers is how often in a run a model is shown the schema of a tool whose input it got wrong.
-const maxSchemaAnswers = 2
-
 // explain is what the model is told of a failure.
-func (r *run) explain(c protocol.ToolCall, err error) string {
-	if !isBadInput(err) || r.rejected[c.Name] >= maxSchemaAnswers {
-		return tool.ErrorText(err)
+func (r *run) explain(p *prepared, err error) string {
+	c := p.op.Call
+	if isBadInput(err) && p.tool != nil && p.rejected < r.cfg.MaxSchemaAnswers {
+		return fmt.Sprintf("Tool '%s' rejected the input: %s\nExpected schema: %s\nPlease fix the input and try again.",
+			c.Name, strings.TrimPrefix(err.Error(), "invalid input: "), p.tool.Metadata().InputSchema)
 	}
-	t, _ := r.tools.Get(c.Name)
-	return fmt.Sprintf("Tool '%s' rejected the input: %s\nExpected schema: %s\nPlease fix the input and try again.",
-		c.Name, strings.TrimPrefix(err.Error(), "invalid input: "), t.Metadata().InputSchema)
+	if r.cfg.ErrorText != nil {
+		return r.cfg.ErrorText(c, err)
+	}
+	return tool.ErrorText(err)
 }
 
 func isBadInput(err error) bool {

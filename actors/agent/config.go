@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/skelegent/skelegent-go/actors/engine"
 	"github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
@@ -16,6 +18,12 @@ import (
 
 // DefaultMaxTokens is how long an answer may be unless Config says otherwise.
 const DefaultMaxTokens = 4096
+
+// What an agent and its rules work on; see package engine.
+type (
+	Context = engine.Context
+	Rule    = engine.Rule
+)
 
 // Config is what an agent is made of. Provider is required.
 type Config struct {
@@ -28,6 +36,19 @@ type Config struct {
 	System string
 	// Tools are offered in this order. Of two with one name the later counts.
 	Tools []tool.Tool
+	// Registry is used in place of Tools if set: what is added to it or removed counts from the next model call on.
+	Registry *tool.Registry
+	// ToolFilter says before each model call which tools are offered; all if nil.
+	ToolFilter func(c *Context, t tool.Tool) bool
+	// Rules fire around everything that happens in a run; see package engine, and package rule for some that are made.
+	Rules []Rule
+	// Watchers see every change of the conversation. They are shared by all runs.
+	Watchers []protocol.ContextWatcher
+	// Assemble are run in this order when a run begins, behind the system prompt and before what was said: to load memory, for
+	// instance. They are shared by all runs.
+	Assemble []engine.Op
+	// Output is what the last answer has to be; any text if nil.
+	Output *Output
 	// Limits are the agent's own; an input's config overrides them.
 	Limits Limits
 	// Ceiling is what neither Limits nor an input's config can exceed. What is zero or nil in it bounds nothing.
@@ -38,6 +59,25 @@ type Config struct {
 	Temperature *float64
 	// MaxResultText is how many bytes of a tool's result the model is shown; tool.DefaultMaxText if 0.
 	MaxResultText int
+	// MaxParallel is how many calls of one answer run at the same time, of tools that are parallel safe; DefaultMaxParallel if 0,
+	// 1 for one after the other.
+	MaxParallel int
+	// RunSafeCalls makes the calls of an answer that need no approval also where others of it do. Otherwise they wait with them.
+	RunSafeCalls bool
+	// MaxSchemaAnswers is how often in a run a model is shown the schema of a tool whose input it got wrong, for each tool; 2 if 0,
+	// never if negative.
+	MaxSchemaAnswers int
+	// ToolChoice says whether the model may, must or must not call tools; it decides by itself if nil.
+	ToolChoice *protocol.ToolChoice
+	// Options are passed to the provider as they are, by its own names.
+	Options map[string]json.RawMessage
+	// SystemFunc returns the system prompt of a run, in place of System. An input's addendum follows it.
+	SystemFunc func(ctx context.Context, in protocol.OperatorInput) (string, error)
+	// ResultText and ErrorText are how the model is told what a call came to, in place of the usual ways.
+	ResultText func(call protocol.ToolCall, result tool.Result) string
+	ErrorText  func(call protocol.ToolCall, err error) string
+	// Count is how many tokens messages take; their own estimate if nil. See package tokens.
+	Count func(messages []protocol.Message) int
 	// NoStream asks the provider for whole answers also where somebody observes the run, so that there are no progress
 	// events.
 	NoStream bool
@@ -57,8 +97,20 @@ type Config struct {
 	Logger *zap.Logger
 }
 
+// DefaultMaxParallel is how many calls of an answer run at the same time unless Config says otherwise.
+const DefaultMaxParallel = 8
+
+// defaultSchemaAnswers is what MaxSchemaAnswers of 0 means.
+const defaultSchemaAnswers = 2
+
 func (c Config) withDefaults() Config {
 	c.Limits = c.Limits.withDefaults()
+	if c.MaxParallel <= 0 {
+		c.MaxParallel = DefaultMaxParallel
+	}
+	if c.MaxSchemaAnswers == 0 {
+		c.MaxSchemaAnswers = defaultSchemaAnswers
+	}
 	c.Retry = c.Retry.withDefaults()
 	if c.MaxTokens == 0 {
 		c.MaxTokens = DefaultMaxTokens
@@ -84,6 +136,9 @@ func (c Config) validate() error {
 	}
 	if err := c.Limits.validate("limits"); err != nil {
 		return err
+	}
+	if c.Registry != nil && len(c.Tools) > 0 {
+		return errors.New("tools and a registry exclude each other")
 	}
 	if c.ApprovalTime < 0 {
 		return errors.New("approval time must not be negative")
@@ -111,6 +166,7 @@ type Agent struct {
 	tools  *tool.Registry
 	log    *zap.Logger
 	single bool // one model call and no more
+	output *output
 }
 
 var _ protocol.Operator = (*Agent)(nil)
@@ -121,11 +177,18 @@ func New(cfg Config) (*Agent, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, cfg.refuse(err)
 	}
-	tools, err := tool.NewRegistry(cfg.Tools...)
-	if err != nil {
-		return nil, cfg.refuse(err)
+	tools, err := cfg.Registry, error(nil)
+	if tools == nil {
+		if tools, err = tool.NewRegistry(cfg.Tools...); err != nil {
+			return nil, cfg.refuse(err)
+		}
 	}
 	a := &Agent{cfg: cfg, tools: tools, log: cfg.Logger.Named("agent")}
+	if cfg.Output != nil {
+		if a.output, err = newOutput(*cfg.Output); err != nil {
+			return nil, cfg.refuse(err)
+		}
+	}
 	if a.bounds(nil, nil).cost != nil && !a.priced(cfg.Model) {
 		return nil, cfg.refuse(noPrice(cfg.Model))
 	}
@@ -135,7 +198,7 @@ func New(cfg Config) (*Agent, error) {
 // SingleShot returns an agent that makes one model call, without tools. An answer that was cut at MaxTokens ends with
 // ExitTruncated and one that a filter stopped with safety_stop, as with any agent.
 func SingleShot(cfg Config) (*Agent, error) {
-	if len(cfg.Tools) > 0 {
+	if len(cfg.Tools) > 0 || cfg.Registry != nil {
 		return nil, cfg.refuse(errors.New("a single shot has no tools"))
 	}
 	a, err := New(cfg)

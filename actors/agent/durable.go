@@ -46,26 +46,26 @@ func (r *run) broken(ctx context.Context, err error) *stop {
 // errUnrecorded leaves a step whose outcome is not for the log, but known to who made it.
 var errUnrecorded = errors.New("not recorded")
 
-// ask makes the model call at this place, behind what was said to the run meanwhile.
-func (r *run) ask(ctx context.Context, at step.At) (resp protocol.InferResponse, end *stop) {
+// modelStep is the name of the step that a turn's model call is.
+const modelStep = "model"
+
+// ask makes a model call at this place.
+func (r *run) ask(ctx context.Context, at step.At, name string, req protocol.InferRequest) (resp protocol.InferResponse, err error) {
 	if !at.Durable() {
-		return r.infer(ctx)
+		resp, end := r.infer(ctx, req)
+		return resp, end.orNil()
 	}
-	said, err := at.Steer(ctx)
-	if err != nil {
-		return resp, r.broken(ctx, err)
-	}
-	r.conv.Append(said...)
-	e, err := at.Run(ctx, step.Spec{Kind: journal.StepModel, Name: "model"}, func(ctx context.Context) (journal.Entry, error) {
+	var end *stop
+	e, err := at.Run(ctx, step.Spec{Kind: journal.StepModel, Name: name}, func(ctx context.Context) (journal.Entry, error) {
 		ctx, cancel := r.timed(ctx, false)
 		defer cancel()
-		resp, end = r.infer(ctx)
+		resp, end = r.infer(ctx, req)
 		if end != nil {
 			return journal.Entry{}, errUnrecorded
 		}
 		e, err := r.answered(resp)
 		if err != nil {
-			end = r.giveUp(r.log, protocol.ErrInvalidResponse("it cannot be recorded").Because(err), protocol.Exit(protocol.ExitError))
+			end = r.giveUp(r.log, protocol.WrapModel(protocol.ErrInvalidResponse("it cannot be recorded").Because(err)), protocol.Exit(protocol.ExitError))
 			return journal.Entry{}, errUnrecorded
 		}
 		return e, nil
@@ -81,6 +81,30 @@ func (r *run) ask(ctx context.Context, at step.At) (resp protocol.InferResponse,
 		return resp, &stop{err: err}
 	}
 	return resp, nil
+}
+
+// askFor makes a model call for a rule, at a place of its own.
+func (r *run) askFor(ctx context.Context, name string, req protocol.InferRequest) (protocol.InferResponse, error) {
+	at := step.Next(ctx)
+	known, err := at.Known(ctx)
+	if err != nil {
+		return protocol.InferResponse{}, r.broken(ctx, err)
+	}
+	if end := r.mustStop(ctx, false, known); end != nil {
+		return protocol.InferResponse{}, end
+	}
+	if req.Model == "" {
+		req.Model = r.c.Params.Model
+	}
+	return r.ask(ctx, at, name, req)
+}
+
+// orNil is an error without a value where there is none.
+func (s *stop) orNil() error {
+	if s == nil {
+		return nil
+	}
+	return s
 }
 
 // answered is what is recorded of a model's answer: what it adds, never what it was asked.
@@ -113,21 +137,22 @@ func (r *run) answered(resp protocol.InferResponse) (e journal.Entry, err error)
 // maxShown is how many bytes of a result observers of the log are shown; the model sees what Config.MaxResultText says.
 const maxShown = 16 << 10
 
-// perform makes one call as a step.
-func (r *run) perform(ctx context.Context, at step.At, c protocol.ToolCall, known bool) (o outcome, end *stop) {
+// perform makes one call as a step. It is called side by side with others of the same answer.
+func (r *run) perform(ctx context.Context, p *prepared) {
+	c := p.op.Call
 	spec := step.Spec{Kind: journal.StepTool, Name: c.Name}
-	if t, ok := r.tools.Get(c.Name); ok && !tool.CanRepeat(t) {
+	if p.tool != nil && !tool.CanRepeat(p.tool) {
 		spec.Unknown = func() journal.Entry { return recorded(c, unknownOutcome()) }
 		spec.Info = encoded(assembled(c))
 	}
 	var live outcome
-	e, err := at.Run(ctx, spec, func(ctx context.Context) (journal.Entry, error) {
-		if spec.Unknown == nil && !known { // the log has no start of it
+	e, err := p.at.Run(ctx, spec, func(ctx context.Context) (journal.Entry, error) {
+		if spec.Unknown == nil && !p.known { // the log has no start of it
 			r.events.Emit(protocol.EventToolCallAssembled, assembled(c))
 		}
-		ctx, cancel := r.timed(ctx, known)
+		ctx, cancel := r.timed(ctx, p.known)
 		defer cancel()
-		live = r.invoke(ctx, c, at.Key())
+		live = r.invoke(ctx, p, p.at.Key())
 		switch {
 		case step.Unwinding(live.err):
 			return journal.Entry{}, live.err
@@ -139,21 +164,23 @@ func (r *run) perform(ctx context.Context, at step.At, c protocol.ToolCall, know
 	})
 	switch {
 	case errors.Is(err, errUnrecorded):
-		return live, nil
+		p.out = live
+		return
 	case err != nil:
-		return o, r.broken(ctx, err)
+		p.end = r.broken(ctx, err)
+		return
 	}
-	if err := json.Unmarshal(e.Result, &o); err != nil {
-		return o, &stop{err: err}
+	if err := json.Unmarshal(e.Result, &p.out); err != nil {
+		p.end = &stop{err: err}
+		return
 	}
-	if o.Error != nil {
-		o.err = o.Error
+	if p.out.Error != nil {
+		p.out.err = p.out.Error
 		var crash *tool.PanicError
 		if errors.As(live.err, &crash) { // for our own log
-			o.err = o.Error.Because(crash)
+			p.out.err = p.out.Error.Because(crash)
 		}
 	}
-	return o, nil
 }
 
 // recorded is what is recorded of a call. One whose effects do not fit into the log has failed: they cannot be declared.

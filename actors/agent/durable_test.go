@@ -342,6 +342,7 @@ func TestEventsOfADurableRun(t *testing.T) {
 	}
 	live := []string{
 		`inference_started {"model":"gpt"}`, `progress {"content":"a"}`,
+		`observation {"key":"budget","value":{"type":"cost_incurred","operator":"operator","cost":"0.005","cumulative":"0.005"}}`,
 		`tool_call_assembled {"call_id":"c2","capability_id":"often","input":{}}`, // the log does not have it
 		`inference_started {"model":"gpt"}`, `progress {"content":"b"}`,
 	}

@@ -24,7 +24,15 @@ type (
 		Model string `json:"model"`
 	}
 	progress struct {
-		Content string `json:"content"`
+		Content  string         `json:"content"`
+		Thinking string         `json:"thinking,omitempty"`
+		ToolCall *toolCallPiece `json:"tool_call,omitempty"`
+	}
+	toolCallPiece struct {
+		Index int    `json:"index"`
+		ID    string `json:"id,omitempty"`
+		Name  string `json:"name,omitempty"`
+		Input string `json:"input,omitempty"` // more of the JSON
 	}
 	inferenceCompleted struct {
 		Model      string              `json:"model"`
@@ -59,19 +67,55 @@ func received(c protocol.ToolCall, text string, isError bool) toolResultReceived
 	return toolResultReceived{CallID: c.ID, Capability: c.Name, Output: text, IsError: isError}
 }
 
+// observe finds out who wants to see what happens.
+func (r *run) observe(ctx context.Context) {
+	var live bool
+	r.events, live = observers(r.inv)
+	own := streamFrom(ctx)
+	switch {
+	case live && !r.cfg.NoStream && own != nil:
+		r.sink = func(e protocol.StreamEvent) {
+			own(e)
+			r.show(e)
+		}
+	case live && !r.cfg.NoStream:
+		r.sink = r.show
+	default:
+		r.sink = own
+	}
+}
+
+// observed is where the lifecycle events go, nil if nobody sees them.
+func (r *run) observed() protocol.EventSink {
+	if r.events == silence {
+		return nil
+	}
+	return r.events
+}
+
+// show tells observers of a piece of an answer.
+func (r *run) show(e protocol.StreamEvent) {
+	var p progress
+	switch e := e.(type) {
+	case protocol.TextDelta:
+		p.Content = e.Text
+	case protocol.ThinkingDelta:
+		p.Thinking = e.Thinking
+	case protocol.ToolCallStart:
+		p.ToolCall = &toolCallPiece{Index: e.Index, ID: e.ID, Name: e.Name}
+	case protocol.ToolCallDelta:
+		p.ToolCall = &toolCallPiece{Index: e.Index, Input: e.JSONDelta}
+	}
+	if p != (progress{}) {
+		r.events.Emit(protocol.EventProgress, p)
+	}
+}
+
 // attempt makes one model call and tells of it. Where a call is made again, inference_started follows without an
 // inference_completed: what was streamed since the last one is void.
 func (r *run) attempt(ctx context.Context, req protocol.InferRequest) (protocol.InferResponse, error) {
 	r.events.Emit(protocol.EventInferenceStarted, inferenceStarted{Model: req.Model})
-	var sink func(protocol.StreamEvent)
-	if r.stream {
-		sink = func(e protocol.StreamEvent) {
-			if d, ok := e.(protocol.TextDelta); ok && d.Text != "" {
-				r.events.Emit(protocol.EventProgress, progress{Content: d.Text})
-			}
-		}
-	}
-	resp, err := r.cfg.Provider.Infer(ctx, req, sink)
+	resp, err := r.cfg.Provider.Infer(ctx, req, r.sink)
 	if err == nil && !r.durable {
 		r.events.Emit(protocol.EventInferenceCompleted, inferenceCompleted{
 			Model: resp.Model, Usage: resp.Usage, Cost: resp.Cost, StopReason: resp.StopReason, ToolCalls: len(resp.ToolCalls),

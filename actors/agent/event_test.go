@@ -51,6 +51,7 @@ func TestEvents(t *testing.T) {
 		`progress {"content":"a"}`,
 		`progress {"content":"b"}`,
 		`inference_completed {"model":"m",` + usage + `,"stop_reason":"tool_use","tool_calls":2}`,
+		`observation {"key":"budget","value":{"type":"cost_incurred","operator":"","cost":"0.005","cumulative":"0.005"}}`,
 		`tool_call_assembled {"call_id":"c1","capability_id":"work","input":{}}`,
 		`tool_call_assembled {"call_id":"c2","capability_id":"none","input":{"a":1}}`,
 		`tool_result_received {"call_id":"c1","capability_id":"work","output":"work ok","is_error":false}`,
@@ -58,6 +59,7 @@ func TestEvents(t *testing.T) {
 		`inference_started {"model":"gpt"}`,
 		`inference_started {"model":"gpt"}`,
 		`inference_completed {"model":"m",` + usage + `,"stop_reason":"end_turn","tool_calls":0}`,
+		`observation {"key":"budget","value":{"type":"cost_incurred","operator":"","cost":"0.005","cumulative":"0.010"}}`,
 	}
 	if d := cmp.Diff(want, observed(t, cfg)); d != "" {
 		t.Error(d)

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -59,12 +60,54 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// infer makes one model call, and again while that can help. It is the only place that retries.
-func (r *run) infer(ctx context.Context) (protocol.InferResponse, *stop) {
-	req := protocol.InferRequest{
-		Model: r.model, Messages: r.conv.SharedMessages(), Tools: r.schemas, System: r.conv.system,
-		MaxTokens: &r.cfg.MaxTokens, Temperature: r.cfg.Temperature,
+// offer says which tools the model is told of in this turn.
+func (r *run) offer() {
+	dynamic := r.cfg.ToolFilter != nil || r.cfg.Registry != nil
+	if r.tools != nil && !dynamic {
+		return
 	}
+	r.tools = r.registry
+	if r.all != nil {
+		r.tools = r.all
+	}
+	if filter := r.cfg.ToolFilter; filter != nil {
+		r.tools = r.tools.Filter(func(t tool.Tool) bool { return filter(r.c, t) })
+	}
+	r.c.Params.Tools = r.output.offer(r.tools.Schemas())
+}
+
+// request is what the model is asked next.
+func (r *run) request() protocol.InferRequest {
+	p := &r.c.Params
+	req := protocol.InferRequest{
+		Model: p.Model, Messages: r.c.Conversation(), Tools: p.Tools, System: r.c.System(), Temperature: p.Temperature,
+		ToolChoice: p.ToolChoice, ResponseFormat: p.Format, ProviderOptions: p.Options,
+	}
+	if p.MaxTokens > 0 {
+		req.MaxTokens = &p.MaxTokens
+	}
+	if req.ResponseFormat == nil {
+		req.ResponseFormat = r.output.format()
+	}
+	return req
+}
+
+// infer makes one model call, and again while that can help. It is the only place that retries.
+func (r *run) infer(ctx context.Context, req protocol.InferRequest) (protocol.InferResponse, *stop) {
+	reserved, end := r.reserve(&req)
+	if end != nil {
+		return protocol.InferResponse{}, end
+	}
+	resp, end := r.insist(ctx, req)
+	if end != nil {
+		reserved.Release()
+		return resp, end
+	}
+	reserved.Settle(resp.Cost)
+	return resp, nil
+}
+
+func (r *run) insist(ctx context.Context, req protocol.InferRequest) (protocol.InferResponse, *stop) {
 	for failures := uint32(1); ; failures++ {
 		resp, err := r.attempt(ctx, req)
 		if err == nil {
@@ -81,13 +124,13 @@ func (r *run) infer(ctx context.Context) (protocol.InferResponse, *stop) {
 		log := r.log.With(zap.String("code", string(e.Code)), zap.String("kind", string(e.Kind)), zap.Uint32("attempt", failures))
 		switch {
 		case !e.Retryable && e.Kind == protocol.KindProviderContentBlocked:
-			return resp, r.giveUp(log, err, protocol.SafetyStop(contentFiltered))
+			return resp, r.giveUp(log, protocol.WrapModel(err), protocol.SafetyStop(contentFiltered))
 		case !e.Retryable:
-			return resp, r.giveUp(log, err, protocol.Exit(protocol.ExitError))
+			return resp, r.giveUp(log, protocol.WrapModel(err), protocol.Exit(protocol.ExitError))
 		case failures >= r.bounds.failures || e.RetryAfter > r.cfg.Retry.MaxRetryAfter:
-			return resp, r.giveUp(log, err, protocol.Exit(protocol.ExitCircuitBreaker))
+			return resp, r.giveUp(log, protocol.WrapModel(err), protocol.Exit(protocol.ExitCircuitBreaker))
 		case !r.timeFor(ctx, wait):
-			return resp, r.giveUp(log, err, protocol.Exit(protocol.ExitTimeout))
+			return resp, r.giveUp(log, protocol.WrapModel(err), protocol.Exit(protocol.ExitTimeout))
 		}
 		log.Warn("model call failed, will retry", zap.Duration("delay", wait))
 		if err := r.cfg.Sleep(ctx, wait); err != nil {
@@ -101,12 +144,13 @@ func (r *run) infer(ctx context.Context) (protocol.InferResponse, *stop) {
 
 // giveUp ends the run with an output once something was paid, else with the error.
 func (r *run) giveUp(log *zap.Logger, err error, reason protocol.ExitReason) *stop {
-	if r.conv.metrics.Turns == 0 {
-		return &stop{err: protocol.WrapModel(err)}
+	if r.c.Metrics().Turns == 0 {
+		return &stop{err: err}
 	}
 	// The output has no place for the error: whoever wants to know why looks at the events.
-	r.events.Emit(protocol.EventLog, logged{Level: protocol.LogError, Message: "the run ends: " + err.Error(), Error: protocol.AsError(err)})
-	log.Warn("model call failed, the run ends", zap.Stringer("exit", reason), zap.Error(err))
+	coded := protocol.AsError(err)
+	r.events.Emit(protocol.EventLog, logged{Level: protocol.LogError, Message: "the run ends: " + coded.Error(), Error: coded})
+	log.Warn("the run ends", zap.Stringer("exit", reason), zap.Error(err))
 	return &stop{exit: reason}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/skelegent/skelegent-go/actors/engine"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -106,15 +107,35 @@ func cheaper(a *decimal.Decimal, b *protocol.Decimal) *decimal.Decimal {
 	return &b.Decimal
 }
 
+// limits are the bounds as observers are told of them.
+func (b bounds) limits() engine.Limits {
+	l := engine.Limits{MaxTurns: b.turns}
+	if b.calls != nil {
+		l.MaxToolCalls = *b.calls
+	}
+	if b.duration != nil {
+		l.MaxDuration = *b.duration
+	}
+	if b.cost != nil {
+		l.MaxCost = &protocol.Decimal{Decimal: *b.cost}
+	}
+	return l
+}
+
 // errMaxDuration is the cause by which the run's own limit is told from the caller's deadline.
 var errMaxDuration = errors.New("max duration reached")
 
-// stop says that the run ends: with an error, or with an output for the reason.
+// stop says that the run ends: with an error, or with an output for the reason. It is itself an error, so that ops can return it.
 type stop struct {
 	err     error
 	exit    protocol.ExitReason
 	message *protocol.Content // nil is the last text of the model
 }
+
+func (s *stop) Error() string { return "the run ends" }
+
+// Unwrap returns the error that the run ends with, if any.
+func (s *stop) Unwrap() error { return s.err }
 
 func exit(kind protocol.ExitKind) *stop { return &stop{exit: protocol.Exit(kind)} }
 
@@ -142,9 +163,9 @@ func (r *run) mustStop(ctx context.Context, turn, known bool) *stop {
 		return end
 	}
 	switch {
-	case turn && r.conv.metrics.Turns >= r.bounds.turns:
+	case turn && r.c.Metrics().Turns >= r.bounds.turns:
 		return exit(protocol.ExitMaxTurns)
-	case r.spent(known):
+	case r.spent(turn, known):
 		return exit(protocol.ExitBudgetExhausted)
 	case !known && r.late():
 		return exit(protocol.ExitTimeout)
@@ -178,11 +199,11 @@ func (r *run) outOfTime(ctx context.Context) *stop {
 	return exit(protocol.ExitTimeout)
 }
 
-// spent reports whether no more money or tool calls are left. Money whose amount is not known is too much for any limit.
+// spent reports whether no more money, or for another turn no more tool calls, are left. Money whose amount is not known is too much for any limit.
 // The budget of a durable run is what is left now, so it does not count for what the log knows.
-func (r *run) spent(known bool) bool {
-	m := &r.conv.metrics
-	if r.bounds.calls != nil && m.ToolCalls >= *r.bounds.calls {
+func (r *run) spent(turn, known bool) bool {
+	m := r.c.Metrics()
+	if turn && r.bounds.calls != nil && m.ToolCalls >= *r.bounds.calls {
 		return true
 	}
 	if r.bounds.cost != nil && (m.UnpricedCalls > 0 || m.Cost.GreaterThan(*r.bounds.cost)) {
@@ -194,7 +215,7 @@ func (r *run) spent(known bool) bool {
 // overBudget reports whether the budget of a durable run is used up. As with every limit, a run that spent exactly as much
 // may go on, where it is known that it did: what is left is never less than nothing.
 func (r *run) overBudget() bool {
-	left, spent := r.budget(), r.conv.metrics.Cost
+	left, spent := r.budget(), r.c.Metrics().Cost
 	if r.allowance == nil && (left.IsPositive() || spent.IsZero()) {
 		r.allowance = &protocol.Decimal{Decimal: spent.Add(left.Decimal)}
 	}
@@ -207,7 +228,7 @@ func (r *run) left() *protocol.Decimal {
 	if r.bounds.cost == nil {
 		return left
 	}
-	own := decimal.Max(decimal.Zero, r.bounds.cost.Sub(r.conv.metrics.Cost.Decimal))
+	own := decimal.Max(decimal.Zero, r.bounds.cost.Sub(r.c.Metrics().Cost.Decimal))
 	if left != nil && left.LessThan(own) {
 		return left
 	}

@@ -3,10 +3,13 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/skelegent/skelegent-go/actors/budget"
+	"github.com/skelegent/skelegent-go/actors/engine"
 	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
@@ -40,11 +43,14 @@ func (a *Agent) Execute(ctx context.Context, in protocol.OperatorInput) (protoco
 		ctx, cancel = context.WithTimeoutCause(ctx, *r.bounds.duration, errMaxDuration)
 		defer cancel()
 	}
-	end := r.loop(ctx)
+	end := r.assemble(ctx, in)
+	for end == nil {
+		end = r.turn(ctx)
+	}
 	if end.err != nil {
 		return protocol.OperatorOutput{}, end.err
 	}
-	return r.output(end), nil
+	return r.result(end), nil
 }
 
 // run is one input on its way through the loop.
@@ -53,24 +59,30 @@ type run struct {
 	single bool
 	inv    *protocol.Invocation
 	events protocol.EventSink
-	stream bool
+	sink   func(protocol.StreamEvent)
 	log    *zap.Logger
 	// durable says that the run has a log; see durable.go.
 	durable bool
 
-	session *protocol.SessionID
-	model   string
-	tools   *tool.Registry
-	schemas []protocol.ToolSchema
-	bounds  bounds
+	session  *protocol.SessionID
+	tools    *tool.Registry // of the turn
+	all      *tool.Registry // that the input allows; nil where it says nothing
+	registry *tool.Registry
+	bounds   bounds
 	// budget is what is left of that of a durable run, nil for no limit; allowance what it was for this run, once known.
 	budget    func() *protocol.Decimal
 	allowance *protocol.Decimal
+	account   *budget.Account // that the caller shares with others; nil if he does not
+	inbox     *Inbox
+	gauge     engine.Gauge
 
-	conv     Context
+	c        *engine.Context
+	output   *output
+	retries  uint32 // of a structured output that did not fit
 	start    time.Time
-	failures uint32            // of tools, in a row
-	rejected map[string]uint32 // how often a tool's input was answered with its schema
+	failures uint32         // of tools, in a row
+	rejected map[string]int // how often a tool's input was answered with its schema
+	squeezed bool           // the last model call had fewer tokens than it should, for want of money
 }
 
 func (a *Agent) begin(ctx context.Context, in protocol.OperatorInput) (*run, error) {
@@ -79,37 +91,74 @@ func (a *Agent) begin(ctx context.Context, in protocol.OperatorInput) (*run, err
 	}
 	inv := protocol.InvocationFrom(ctx)
 	r := &run{
-		cfg: &a.cfg, single: a.single, inv: inv, session: in.Session, model: a.cfg.Model, tools: a.tools,
-		conv: Context{system: a.cfg.System}, start: a.cfg.Now(), rejected: map[string]uint32{},
+		cfg: &a.cfg, single: a.single, inv: inv, session: in.Session, registry: a.tools, output: a.output,
+		start: a.cfg.Now(), rejected: map[string]int{}, inbox: inboxFrom(ctx), account: budget.From(ctx),
 		budget: func() *protocol.Decimal { return nil }, bounds: a.bounds(in.Config, inv.Budget),
 		log: a.log.With(zap.String("operator", cmp.Or(string(inv.Operator), a.cfg.Name)),
 			zap.String("run_id", string(inv.Run))),
 	}
-	r.events, r.stream = observers(inv)
-	r.stream = r.stream && !a.cfg.NoStream
+	r.observe(ctx)
+	model := a.cfg.Model
 	if c := in.Config; c != nil {
 		if c.Model != nil && *c.Model != "" {
-			r.model = *c.Model
+			model = *c.Model
 		}
 		if c.AllowedOperators != nil {
-			r.tools = a.tools.Only(c.AllowedOperators)
-		}
-		if c.SystemAddendum != nil && *c.SystemAddendum != "" {
-			r.conv.system = addTo(a.cfg.System, *c.SystemAddendum)
+			r.all = a.tools.Only(c.AllowedOperators)
 		}
 	}
 	if info, durable := step.InfoFrom(ctx); durable {
 		r.durable, r.start = true, info.Since
 		r.budget, r.bounds = info.Left, a.bounds(in.Config, nil)
-		r.conv.Append(history(info.History)...)
 	}
-	if (r.bounds.cost != nil || r.budget() != nil) && !a.priced(r.model) {
-		return nil, noPrice(r.model)
+	if r.limited() && !a.priced(model) {
+		return nil, noPrice(model)
 	}
-	r.schemas = r.tools.Schemas()
-	r.conv.Append(in.Context...)
-	r.conv.Append(protocol.NewMessage(protocol.RoleUser, in.Message))
+	r.c = engine.New(engine.Config{
+		Operator: protocol.OperatorID(cmp.Or(string(inv.Operator), a.cfg.Name)), Rules: a.cfg.Rules, Watchers: a.cfg.Watchers,
+		Start: r.start, Now: a.cfg.Now, Events: r.observed(), Ask: r.askFor, Count: a.cfg.Count,
+		Params: engine.Params{
+			Model: model, MaxTokens: a.cfg.MaxTokens, Temperature: a.cfg.Temperature, ToolChoice: a.cfg.ToolChoice, Options: a.cfg.Options,
+		},
+	})
+	r.gauge = engine.Gauge{Limits: r.bounds.limits(), Workflow: protocol.WorkflowID(string(r.c.Operator()) + "/" + inv.Instance)}
 	return r, nil
+}
+
+// limited reports whether money is.
+func (r *run) limited() bool {
+	return r.bounds.cost != nil || r.budget() != nil || r.account != nil && r.account.Left() != nil
+}
+
+// assemble puts the conversation together that the model is asked to go on with.
+func (r *run) assemble(ctx context.Context, in protocol.OperatorInput) *stop {
+	system := r.cfg.System
+	if r.cfg.SystemFunc != nil {
+		var err error
+		if system, err = r.cfg.SystemFunc(ctx, in); err != nil {
+			return &stop{err: protocol.ErrContextAssembly(err)}
+		}
+	}
+	if c := in.Config; c != nil && c.SystemAddendum != nil && *c.SystemAddendum != "" {
+		system = addTo(system, *c.SystemAddendum)
+	}
+	var ops []engine.Op
+	if system != "" {
+		ops = append(ops, engine.InjectSystem{Text: system})
+	}
+	ops = append(ops, r.cfg.Assemble...)
+	var said []protocol.Message
+	if info, durable := step.InfoFrom(ctx); durable {
+		said = history(info.History)
+	}
+	said = append(append(said, in.Context...), protocol.NewMessage(protocol.RoleUser, in.Message))
+	ops = append(ops, engine.InjectMessages{Messages: said})
+	for _, op := range ops {
+		if end := r.do(ctx, op); end != nil {
+			return end
+		}
+	}
+	return nil
 }
 
 func addTo(system, addendum string) string {
@@ -121,51 +170,109 @@ func addTo(system, addendum string) string {
 
 func (r *run) elapsed() time.Duration { return r.cfg.Now().Sub(r.start) }
 
-func (r *run) loop(ctx context.Context) *stop {
-	for {
-		at := step.Next(ctx)
-		known, err := at.Known(ctx)
-		if err != nil {
-			return r.broken(ctx, err)
-		}
-		if end := r.mustStop(ctx, true, known); end != nil {
-			return end
-		}
-		resp, end := r.ask(ctx, at)
-		if end != nil {
-			return end
-		}
-		if end := r.turn(ctx, resp); end != nil {
-			return end
-		}
+// do runs an op with its rules, and returns how the run stops if it does.
+func (r *run) do(ctx context.Context, op engine.Op) *stop { return r.stopped(ctx, r.c.Run(ctx, op)) }
+
+// stopped returns how the run stops on the error of an op or a rule.
+func (r *run) stopped(ctx context.Context, err error) *stop {
+	if err == nil {
+		return nil
 	}
+	var end *stop
+	var exit *engine.ExitError
+	switch {
+	case errors.As(err, &end):
+		return end
+	case step.Unwinding(err):
+		return &stop{err: err}
+	case errors.As(err, &exit):
+		return &stop{exit: exit.Reason, message: exit.Message}
+	}
+	if end := ended(ctx); end != nil {
+		return end
+	}
+	e := protocol.AsError(err)
+	if end := halted(e); end != nil {
+		return end
+	}
+	return r.giveUp(r.log.With(zap.String("code", string(e.Code))), err, protocol.Exit(protocol.ExitError))
 }
 
-// turn takes in an answer and does what it asks for. It returns nil if another turn should follow.
-func (r *run) turn(ctx context.Context, resp protocol.InferResponse) *stop {
-	resp.ToolCalls = r.repair(resp.ToolCalls)
-	r.conv.AppendResponse(resp)
+// turn asks the model once and does what it asks for. It returns nil if another turn should follow.
+func (r *run) turn(ctx context.Context) *stop {
+	at := step.Next(ctx)
+	known, err := at.Known(ctx)
+	if err != nil {
+		return r.broken(ctx, err)
+	}
+	r.c.Replaying(known)
+	if end := r.mustStop(ctx, true, known); end != nil {
+		return end
+	}
+	if end := r.hear(ctx, at); end != nil {
+		return end
+	}
+	r.offer()
+	ask := &engine.Infer{Call: func(ctx context.Context, _ *engine.Context) (protocol.InferResponse, error) {
+		return r.ask(ctx, at, modelStep, r.request())
+	}}
+	if end := r.do(ctx, ask); end != nil {
+		return end
+	}
+	answer := &engine.Response{Response: ask.Response}
+	answer.Response.ToolCalls = r.repair(answer.Response.ToolCalls)
+	if end := r.do(ctx, answer); end != nil {
+		return end
+	}
+	r.gauge.Read(r.c)
+	return r.decide(ctx, answer.Response)
+}
+
+// decide does what an answer asks for.
+func (r *run) decide(ctx context.Context, resp protocol.InferResponse) *stop {
 	said := resp.Content
 	if said.IsZero() {
 		said = protocol.TextContent("")
 	}
+	var end *stop
+	calls := len(resp.ToolCalls) > 0 && !r.single
 	switch {
 	case resp.StopReason == protocol.StopContentFilter: // also with calls: what a filter cut is not acted on
-		return &stop{exit: protocol.SafetyStop(contentFiltered), message: &said}
-	case len(resp.ToolCalls) > 0 && !r.single:
-		return r.useTools(ctx, resp.ToolCalls, &said)
+		end = &stop{exit: protocol.SafetyStop(contentFiltered), message: &said}
+	case resp.StopReason == protocol.StopMaxTokens && r.squeezed && !calls:
+		end = &stop{exit: protocol.Exit(protocol.ExitBudgetExhausted), message: &said}
+	case r.output != nil:
+		return r.produce(ctx, resp, &said)
+	case calls:
 	case resp.StopReason == protocol.StopMaxTokens:
-		return &stop{exit: ExitTruncated, message: &said}
+		end = &stop{exit: ExitTruncated, message: &said}
+	default:
+		end = &stop{exit: protocol.Exit(protocol.ExitComplete), message: &said}
 	}
-	return &stop{exit: protocol.Exit(protocol.ExitComplete), message: &said}
+	return r.finish(ctx, resp, end, &said)
+}
+
+// finish lets the rules look at whether the run ends here, and makes the calls if it does not.
+func (r *run) finish(ctx context.Context, resp protocol.InferResponse, end *stop, said *protocol.Content) *stop {
+	check := &engine.ExitCheck{}
+	if end != nil {
+		check.Reason = &end.exit
+	}
+	if halted := r.do(ctx, check); halted != nil {
+		return halted
+	}
+	if end != nil {
+		return end
+	}
+	return r.useTools(ctx, resp.ToolCalls, said)
 }
 
 const contentFiltered = "content filter triggered"
 
-func (r *run) output(end *stop) protocol.OperatorOutput {
-	m := &r.conv.metrics
+func (r *run) result(end *stop) protocol.OperatorOutput {
+	m := r.c.Metrics()
 	out := protocol.OperatorOutput{
-		Message: protocol.TextContent(r.conv.lastText), ExitReason: end.exit, Effects: r.conv.effects,
+		Message: protocol.TextContent(r.c.LastText()), ExitReason: end.exit, Effects: r.c.Effects(),
 		Metadata: protocol.OperatorMetadata{
 			TokensIn: m.TokensIn, TokensOut: m.TokensOut, Cost: m.Cost, TurnsUsed: m.Turns,
 			SubDispatches: m.SubDispatches, Duration: protocol.MillisOf(r.elapsed()), UnpricedCalls: m.UnpricedCalls,
