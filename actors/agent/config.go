@@ -19,11 +19,11 @@ import (
 // DefaultMaxTokens is how long an answer may be unless Config says otherwise.
 const DefaultMaxTokens = 4096
 
-// What an agent and its rules work on; see package engine.
-type (
-	Context = engine.Context
-	Rule    = engine.Rule
-)
+// Context is what a run and its rules work on; see package engine.
+type Context = engine.Context
+
+// Rule fires around what happens in a run; see package engine.
+type Rule = engine.Rule
 
 // Config is what an agent is made of. Provider is required.
 type Config struct {

@@ -49,7 +49,7 @@ func (r *run) bound(req *protocol.InferRequest, available decimal.Decimal) (prot
 	if !ok {
 		return protocol.Decimal{}, true
 	}
-	in := uint64(r.c.Tokens()) //nolint:gosec // counts are not negative
+	in := uint64(r.c.Tokens())
 	most := price.Bound(in, uint64(*req.MaxTokens))
 	if most.LessThanOrEqual(available) {
 		return most, true
@@ -63,7 +63,7 @@ func (r *run) bound(req *protocol.InferRequest, available decimal.Decimal) (prot
 	if affordable.LessThan(decimal.NewFromUint64(uint64(min(minAnswer, *req.MaxTokens)))) {
 		return most, false
 	}
-	tokens := uint32(affordable.IntPart()) //nolint:gosec // it is less than MaxTokens
+	tokens := uint32(affordable.IntPart())
 	req.MaxTokens, r.squeezed = &tokens, true
 	return price.Bound(in, uint64(tokens)), true
 }

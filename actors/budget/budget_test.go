@@ -28,7 +28,7 @@ func TestReservedMoneyIsHard(t *testing.T) {
 		var wg sync.WaitGroup
 		for worker := range uint64(16) {
 			wg.Go(func() {
-				r := rand.New(rand.NewPCG(seed, worker)) //nolint:gosec // not for secrets
+				r := rand.New(rand.NewPCG(seed, worker))
 				from := a
 				if worker%3 == 0 {
 					sub, err := a.Sub(cents(r.Int64N(80)))

@@ -52,7 +52,9 @@ type CompactionRecord struct {
 
 // Run implements Op. The error is the strategy's or the flush's. A watcher's objection is no error: then nothing is done.
 func (o *Compaction) Run(ctx context.Context, c *Context) error {
-	skip := func(reason string) { c.emitCompaction(protocol.CompactionSkipped{Operator: c.Operator(), Reason: reason}) }
+	skip := func(reason string) {
+		c.emitCompaction(protocol.CompactionSkipped{Operator: c.Operator(), Reason: reason})
+	}
 	fail := func(err error) error {
 		c.emitCompaction(protocol.CompactionFailed{Operator: c.Operator(), Strategy: o.Strategy.Name(), Error: protocol.AsError(err).Message})
 		return err

@@ -31,7 +31,9 @@ type Op interface {
 }
 
 // OpFunc is a function as an Op.
-func OpFunc(name string, run func(ctx context.Context, c *Context) error) Op { return &opFunc{name, run} }
+func OpFunc(name string, run func(ctx context.Context, c *Context) error) Op {
+	return &opFunc{name, run}
+}
 
 type opFunc struct {
 	name string

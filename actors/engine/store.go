@@ -20,7 +20,7 @@ type InjectStored struct {
 	Store protocol.StateReader
 	Scope protocol.Scope
 	// Keys are read in this order; or else Query is searched for.
-	Keys []string
+	Keys  []string
 	Query string
 	Limit int // of a search; 5 if 0
 	// At is where they go; behind the system prompt if nil.

@@ -165,9 +165,11 @@ func (r *recorder) Call(ctx context.Context, e run.Entry, in protocol.OperatorIn
 		}
 		out, err := r.run.cfg.Children(ctx, child, in)
 		end = new(childEnd(child.Run, out, err))
+		r.run.mu.Lock() // it has ended, also where this process has not lived to see it
+		r.run.ended[child.Run] = *end
+		r.run.mu.Unlock()
 	}
 	err = r.with(func(*run.Open) error {
-		r.run.ended[child.Run] = *end
 		r.run.endChild(*end)
 		e, _ = r.run.entry(e.Path)
 		return nil
