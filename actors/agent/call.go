@@ -57,6 +57,9 @@ func (r *run) invoke(ctx context.Context, p *prepared, key string) outcome {
 		Effects: res.Effects, Cost: res.Cost, UnpricedCalls: res.UnpricedCalls, err: err,
 		Duration: protocol.MillisOf(r.cfg.Now().Sub(start)),
 	}
+	if h, ok := r.handoff(res); ok && err == nil {
+		o.Effects = append(slices.Clip(o.Effects), h)
+	}
 	switch {
 	case err != nil:
 		o.Text, o.Error = r.explain(p, err), protocol.AsError(err).Clip()
@@ -67,6 +70,15 @@ func (r *run) invoke(ctx context.Context, p *prepared, key string) outcome {
 	}
 	o.Text = tool.Cut(o.Text, r.cfg.MaxResultText)
 	return o
+}
+
+// handoff is that for which a result stands, if the agent may hand off to it so.
+func (r *run) handoff(res tool.Result) (protocol.Handoff, bool) {
+	if len(r.cfg.HandoffTargets) == 0 {
+		return protocol.Handoff{}, false
+	}
+	h, ok := tool.HandoffOf(res)
+	return h, ok && slices.Contains(r.cfg.HandoffTargets, h.Operator)
 }
 
 func (r *run) use(ctx context.Context, p *prepared, key string) (tool.Result, error) {

@@ -64,6 +64,10 @@ type Config struct {
 	MaxParallel int
 	// RunSafeCalls makes the calls of an answer that need no approval also where others of it do. Otherwise they wait with them.
 	RunSafeCalls bool
+	// HandoffTargets are the operators to which a result of a tool may hand off by {"__handoff":true,"target":...}; see
+	// tool.HandoffOf. Since what a tool returns may come from anywhere, there are none unless they are named. Tools of
+	// tool.Handoff need nothing here.
+	HandoffTargets []protocol.OperatorID
 	// MaxSchemaAnswers is how often in a run a model is shown the schema of a tool whose input it got wrong, for each tool; 2 if 0,
 	// never if negative.
 	MaxSchemaAnswers int

@@ -96,6 +96,8 @@ func (r *run) askFor(ctx context.Context, name string, req protocol.InferRequest
 	if req.Model == "" {
 		req.Model = r.c.Params.Model
 	}
+	r.aside = true
+	defer func() { r.aside = false }()
 	return r.ask(ctx, at, name, req)
 }
 

@@ -115,7 +115,11 @@ func (r *run) show(e protocol.StreamEvent) {
 // inference_completed: what was streamed since the last one is void.
 func (r *run) attempt(ctx context.Context, req protocol.InferRequest) (protocol.InferResponse, error) {
 	r.events.Emit(protocol.EventInferenceStarted, inferenceStarted{Model: req.Model})
-	resp, err := r.cfg.Provider.Infer(ctx, req, r.sink)
+	sink := r.sink
+	if r.aside {
+		sink = nil
+	}
+	resp, err := r.cfg.Provider.Infer(ctx, req, sink)
 	if err == nil && !r.durable {
 		r.events.Emit(protocol.EventInferenceCompleted, inferenceCompleted{
 			Model: resp.Model, Usage: resp.Usage, Cost: resp.Cost, StopReason: resp.StopReason, ToolCalls: len(resp.ToolCalls),

@@ -62,13 +62,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // offer says which tools the model is told of in this turn.
 func (r *run) offer() {
-	dynamic := r.cfg.ToolFilter != nil || r.cfg.Registry != nil
-	if r.tools != nil && !dynamic {
+	if r.tools != nil && r.cfg.ToolFilter == nil && r.registry.Version() == r.version {
 		return
 	}
-	r.tools = r.registry
-	if r.all != nil {
-		r.tools = r.all
+	r.tools = r.registry.Snapshot()
+	r.version = r.tools.Version()
+	if r.allowed != nil {
+		r.tools = r.tools.Only(r.allowed)
 	}
 	if filter := r.cfg.ToolFilter; filter != nil {
 		r.tools = r.tools.Filter(func(t tool.Tool) bool { return filter(r.c, t) })

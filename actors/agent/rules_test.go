@@ -305,3 +305,55 @@ func TestLifecycleEvents(t *testing.T) {
 		}
 	}
 }
+
+// A result may stand for a handoff, but only to operators that are named: what tools return comes from anywhere.
+func TestD3Fact13HandoffByAResult(t *testing.T) {
+	t.Parallel()
+	x, err := tool.Raw(protocol.ToolMetadata{Name: "fetch"}, constant(`{"__handoff":true,"target":"billing","reason":"it is about money"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, targets := range [][]protocol.OperatorID{{"billing"}, {"other"}, nil} {
+		var n counter
+		m := &model{steps: []step{says("", uses("a", "fetch", `{}`), uses("b", "work", `{}`)), says("done")}}
+		out := execute(t, agent.Config{Provider: m, Tools: []tool.Tool{x, n.tool("work")}, HandoffTargets: targets}, protocol.Text("go"))
+		if len(targets) > 0 && targets[0] == "billing" {
+			h, ok := out.Effects[0].(protocol.Handoff)
+			if out.ExitReason.Kind() != protocol.ExitHandedOff || !ok || h.Operator != "billing" || string(h.State) != `{"task":"it is about money"}` || n.n != 0 {
+				t.Errorf("got %s, %v, %d calls behind it", out.ExitReason, out.Effects, n.n)
+			}
+		} else if out.ExitReason.Kind() != protocol.ExitComplete || len(out.Effects) != 0 {
+			t.Errorf("got %s, %v", out.ExitReason, out.Effects)
+		}
+	}
+}
+
+func TestToolsComeAndGo(t *testing.T) {
+	t.Parallel()
+	var n counter
+	tools, err := tool.NewRegistry(n.tool("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := tool.Func("more", "", func(context.Context, struct{}) (string, error) {
+		tools.Remove("a")
+		return "added", tools.Add(n.tool("b"))
+	})
+	if err := tools.Add(add); err != nil {
+		t.Fatal(err)
+	}
+	m := &model{steps: []step{says("", uses("c", "more", `{}`)), says("", uses("c", "b", `{}`), uses("d", "a", `{}`)), says("done")}}
+	execute(t, agent.Config{Provider: m, Registry: tools}, protocol.Text("go"))
+	names := func(req protocol.InferRequest) (all []string) {
+		for _, s := range req.Tools {
+			all = append(all, s.Name)
+		}
+		return all
+	}
+	if got := names(m.asks[0]); !slices.Equal(got, []string{"a", "more"}) {
+		t.Errorf("at first %v", got)
+	}
+	if got := names(m.asks[1]); !slices.Equal(got, []string{"more", "b"}) || n.n != 1 {
+		t.Errorf("then %v, %d calls", got, n.n)
+	}
+}

@@ -66,8 +66,9 @@ type run struct {
 
 	session  *protocol.SessionID
 	tools    *tool.Registry // of the turn
-	all      *tool.Registry // that the input allows; nil where it says nothing
 	registry *tool.Registry
+	version  uint64   // of the registry, when tools was made
+	allowed  []string // the names that the input allows; nil where it says nothing
 	bounds   bounds
 	// budget is what is left of that of a durable run, nil for no limit; allowance what it was for this run, once known.
 	budget    func() *protocol.Decimal
@@ -82,6 +83,7 @@ type run struct {
 	start    time.Time
 	failures uint32         // of tools, in a row
 	rejected map[string]int // how often a tool's input was answered with its schema
+	aside    bool           // a rule asks: what comes is no part of the answer
 	squeezed bool           // the last model call had fewer tokens than it should, for want of money
 }
 
@@ -104,7 +106,7 @@ func (a *Agent) begin(ctx context.Context, in protocol.OperatorInput) (*run, err
 			model = *c.Model
 		}
 		if c.AllowedOperators != nil {
-			r.all = a.tools.Only(c.AllowedOperators)
+			r.allowed = c.AllowedOperators
 		}
 	}
 	if info, durable := step.InfoFrom(ctx); durable {
