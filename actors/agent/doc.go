@@ -2,8 +2,8 @@
 // results, and goes on until the model is done or a limit is reached.
 //
 //	protocol.OperatorInput  ->  Agent.Execute  ->  protocol.OperatorOutput
-//	                             |        |
-//	                  provider.Provider  tool.Tool
+//	                             |     |    |
+//	             provider.Provider  tool.Tool  engine.Context, with its rules
 //
 // # Guarantees
 //
@@ -11,10 +11,17 @@
 // turns, money and tool calls, time. Money and tool calls are also checked before each tool call, and time ends what is
 // under way. An input's config overrides the agent's limits, but not Config.Ceiling, and the budget that a call
 // carries caps the money. Money that cannot be counted is refused: with a limit, a model without a price is not called, and
-// a call whose cost turns out unknown is the last one.
+// a call whose cost turns out unknown is the last one. Where the provider can say the price (provider.Quoter), no call is made
+// that could cost more than is left: its answer is made shorter, or it is not made. Runs that share a budget.Account together
+// never spend more than it has.
 //
-// Tools run one after the other, in the order of the calls. If any call of an answer needs approval, none of that answer
-// is made before. A model sees and can call the same tools. Whatever a tool does wrong is told to the model.
+// Every step of a run is an op with rules around it; see package engine. Rules before a call of a tool come before a person is
+// asked to approve it. A rule that halts comes before approval, approval before limits.
+//
+// Tools that are parallel safe run side by side; any other alone, in its place among the calls of the answer. What the
+// calls came to is taken in, seen by the rules, and shown to the model in the order of the calls. If any call of an answer needs
+// approval, none of that answer is made before, unless Config.RunSafeCalls. A model sees and can call the same tools. Whatever
+// a tool does wrong is told to the model.
 //
 // Failed model calls are tried again here and nowhere else; see Retry. Once a model call was answered, what was paid and
 // declared is not thrown away: the run ends with an output whatever happens, unless the caller's context has ended.
@@ -31,24 +38,27 @@
 //   - calls that need approval suspend the run; those that a person refused are results that say so;
 //   - time is counted from the run's first start on any node, without that in which it was suspended; it ends model and
 //     tool calls that are under way;
-//   - operators as tools are children of the run;
+//   - operators as tools are children of the run; those that run side by side share what is left of the money evenly;
+//   - rules run again when the run goes on: they must follow from the Context; see package engine;
 //   - observers find model calls and tool results in the log, not among the live events.
 //
 // # Exit reasons
 //
-//	complete            the model made no more calls
+//	complete            the model made no more calls, or gave the output that Config.Output asks for
 //	custom: truncated   its answer was cut at MaxTokens; see ExitTruncated
 //	max_turns, budget_exhausted, timeout   a limit; the message is the model's last text
 //	circuit_breaker     too many failures in a row, of the model or of tools
-//	error               the model failed in a way that does not pass, after the first turn
+//	error               the model, or a rule, failed in a way that does not pass, after the first turn
 //	safety_stop         a content filter stopped the model
 //	awaiting_approval   one tool_approval_required effect per call that waits; not in a durable run
 //	handed_off          a tool declared a handoff
-//	interceptor_halt    a guard around the provider or a tool returned protocol.ErrEngineHalted
+//	interceptor_halt    a rule, a guard around the provider or a tool said so; or there was no output as Config.Output asks for
+//	custom              a rule's own (engine.Stop), such as stuck_detected
 //
 // # Concurrency
 //
-// An Agent is safe for concurrent use and starts no goroutine.
+// An Agent is safe for concurrent use. The only goroutines that it starts are those of tool calls that run side by side; they are
+// over before Execute goes on.
 //
 // # What it is not
 //

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -96,8 +97,15 @@ func summaries(e *protocol.Event) string {
 
 // eventData are the fields of all kinds of event that a summary is made of.
 type eventData struct {
-	Trigger    protocol.TriggerType     `json:"trigger"`
-	Content    string                   `json:"content"`
+	Trigger  protocol.TriggerType `json:"trigger"`
+	Content  string               `json:"content"`
+	Thinking string               `json:"thinking"`
+	ToolCall struct {
+		Name  string `json:"name"`
+		Input string `json:"input"`
+	} `json:"tool_call"`
+	Key        string                   `json:"key"`
+	Value      json.RawMessage          `json:"value"`
 	Output     *protocol.OperatorOutput `json:"output"`
 	Error      *protocol.Error          `json:"error"`
 	Model      string                   `json:"model"`
@@ -140,7 +148,13 @@ func summary(e *protocol.Event) string {
 		}
 		return "trigger " + string(d.Trigger)
 	case protocol.EventProgress:
-		return d.Content
+		return cmp.Or(d.Content, d.Thinking, d.ToolCall.Name, d.ToolCall.Input)
+	case protocol.EventObservation:
+		var value struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal(d.Value, &value) // it may be anything
+		return strings.TrimSpace(d.Key + " " + value.Type)
 	case protocol.EventInferenceStarted:
 		return "model " + d.Model
 	case protocol.EventInferenceCompleted:
