@@ -14,11 +14,16 @@ const (
 	NameClock    = "clock"
 	NameRemember = "remember"
 	NameRecall   = "recall"
+
+	NameMemoryStore  = "memory_store"
+	NameMemorySearch = "memory_search"
+	NameMemoryRecall = "memory_recall"
+	NameMemoryForget = "memory_forget"
 )
 
 // Deps are what built-in tools need.
 type Deps struct {
-	State protocol.StateReader // for recall
+	State protocol.StateReader // for recall, memory_recall and memory_search
 	Now   func() time.Time     // time.Now if nil
 }
 
@@ -33,11 +38,16 @@ func Builtin(name string, deps Deps) (Tool, error) {
 		return ClockAt(deps.Now), nil
 	case NameRemember:
 		return Remember(), nil
-	case NameRecall:
+	case NameMemoryStore:
+		return MemoryStore(), nil
+	case NameMemoryForget:
+		return MemoryForget(), nil
+	}
+	if reads, ok := readers[name]; ok {
 		if deps.State == nil {
-			return nil, protocol.NewError(protocol.CodeInvalidInput, "tool recall needs a state store")
+			return nil, protocol.NewError(protocol.CodeInvalidInput, "tool "+name+" needs a state store")
 		}
-		return Recall(deps.State), nil
+		return reads(deps.State), nil
 	}
 	e := protocol.ErrToolNotFound(name)
 	e.Message += fmt.Sprintf("; built in are %v", Builtins())
@@ -45,7 +55,14 @@ func Builtin(name string, deps Deps) (Tool, error) {
 }
 
 // Builtins returns the names of the built-in tools, sorted.
-func Builtins() []string { return []string{NameClock, NameRecall, NameRemember} }
+func Builtins() []string {
+	return []string{NameClock, NameMemoryForget, NameMemoryRecall, NameMemorySearch, NameMemoryStore, NameRecall, NameRemember}
+}
+
+// readers are the built-in tools that need a state store.
+var readers = map[string]func(protocol.StateReader) Tool{
+	NameRecall: Recall, NameMemoryRecall: MemoryRecall, NameMemorySearch: MemorySearch,
+}
 
 type clockResult struct {
 	Time string `json:"time"`
@@ -72,7 +89,7 @@ type rememberResult struct {
 	Key    string `json:"key"`
 }
 
-// Remember declares a write_memory in the scope of ScopeFrom.
+// Remember declares a write_memory in the scope of ScopeFrom. It is made alone, so that calls behind it in the same answer see it.
 func Remember() Tool {
 	return Effect(NameRemember, "Remembers a value under a key for later, in this conversation.",
 		func(ctx context.Context, in rememberInput) (rememberResult, protocol.Effects, error) {
@@ -81,7 +98,7 @@ func Remember() Tool {
 			}
 			write := protocol.WriteMemory{Scope: ScopeFrom(ctx), Key: in.Key, Value: in.Value}
 			return rememberResult{Stored: true, Key: in.Key}, protocol.Effects{write}, nil
-		}, ParallelSafe())
+		})
 }
 
 type recallInput struct {

@@ -110,6 +110,9 @@ func Cut(text string, limit int) string {
 
 // whole returns at most n bytes of s that end with a whole character.
 func whole(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}

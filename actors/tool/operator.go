@@ -50,7 +50,7 @@ func FromOperator(name, description string, d protocol.Dispatcher, id protocol.O
 		}
 		res.Output, err = protocol.Marshal(text)
 		return res, err
-	}, append([]Option{Repeatable()}, opts...)...)
+	}, append([]Option{Repeatable(), Spending()}, opts...)...)
 }
 
 func dispatch(

@@ -13,6 +13,7 @@ type Option func(*options)
 type options struct {
 	repeatable bool
 	parallel   bool
+	spends     bool
 	timeout    time.Duration
 	approval   func(json.RawMessage) (protocol.ApprovalReason, bool)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Tool is something that a model can call. Implementations are safe for concurrent use. What else a tool can say of
-// itself are the roles Approver and Repeater; the tools of this package have them, others may.
+// itself are the roles Approver, Repeater and Spender; the tools of this package have them, others may.
 type Tool interface {
 	// Metadata returns the same each time.
 	Metadata() protocol.ToolMetadata
@@ -97,12 +97,15 @@ const maxName = 64
 func CheckName(name string) error {
 	ok := name != "" && len(name) <= maxName
 	for i := 0; ok && i < len(name); i++ {
-		c := name[i]
-		ok = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+		ok = nameByte(name[i])
 	}
 	if !ok {
 		return protocol.NewError(protocol.CodeInvalidInput,
 			fmt.Sprintf("tool name %.100q: must be 1 to %d characters of A-Z, a-z, 0-9, _ and -", name, maxName))
 	}
 	return nil
+}
+
+func nameByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
