@@ -10,8 +10,8 @@ import (
 
 // Cut is what a compaction strategy decides.
 type Cut struct {
-	// Keep says of each message of the conversation whether it stays. Pinned ones stay whatever it says, and of calls and their
-	// results all stay if one does.
+	// Keep says of each message of the conversation whether it stays. Pinned ones stay whatever it says, but for those with the
+	// source of the summary: it may take the place of earlier ones. Of calls and their results all stay if one does.
 	Keep []bool
 	// Summary takes the place of the first message that goes; nil for none.
 	Summary *protocol.Message
@@ -114,7 +114,7 @@ func (k Cut) apply(all []protocol.Message) (kept []protocol.Message, lost int) {
 	for n, start := range units[:len(units)-1] {
 		stays := false
 		for i := start; i < units[n+1]; i++ {
-			stays = stays || keep[i] || all[i].Pinned()
+			stays = stays || keep[i] || all[i].Pinned() && !k.supersedes(all[i])
 		}
 		for i := start; i < units[n+1]; i++ {
 			keep[i] = stays
@@ -137,6 +137,11 @@ func (k Cut) apply(all []protocol.Message) (kept []protocol.Message, lost int) {
 	return kept, lost
 }
 
+// supersedes reports whether m is an earlier summary from where this one is.
+func (k Cut) supersedes(m protocol.Message) bool {
+	return k.Summary != nil && k.Summary.Meta.Source != nil && m.Meta.Source != nil && *m.Meta.Source == *k.Summary.Meta.Source
+}
+
 // CompactIf compacts where holds is true, and reports whether it did not fail and held.
 func (c *Context) CompactIf(ctx context.Context, holds func(*Context) bool, s Strategy) (bool, error) {
 	if !holds(c) {
@@ -154,6 +159,9 @@ func (c *Context) Tokens() int {
 	}
 	return n
 }
+
+// Count is how many tokens messages take, without what stands around a request.
+func (c *Context) Count(messages ...protocol.Message) int { return c.count(messages) }
 
 func (c *Context) count(messages []protocol.Message) int {
 	if c.cfg.Count != nil {

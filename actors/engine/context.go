@@ -161,6 +161,28 @@ func (c *Context) InjectAt(msg protocol.Message, pos protocol.Position) error {
 	return c.messages.Insert(msg, pos)
 }
 
+// Remove takes the messages out for which match is true, whatever their policy, and returns how many. The system prompt is not
+// looked at, and of calls and their results none goes unless match is true of all. The error is a watcher's, and then all are there.
+func (c *Context) Remove(match func(protocol.Message) bool) (int, error) {
+	all := c.Messages()
+	skip := len(all) - len(c.Conversation())
+	units := Units(all[skip:])
+	goes := make([]bool, len(all))
+	for n, start := range units[:len(units)-1] {
+		unit := all[skip+start : skip+units[n+1]]
+		out := !slices.ContainsFunc(unit, func(m protocol.Message) bool { return !match(m) })
+		for i := range unit {
+			goes[skip+start+i] = out
+		}
+	}
+	i := -1
+	removed, err := c.messages.RemoveWhere(func(protocol.Message) bool {
+		i++
+		return goes[i]
+	})
+	return len(removed), err
+}
+
 // unitEnd returns i, or the index behind the tool results among which i is.
 func unitEnd(all []protocol.Message, i int) int {
 	for i < len(all) && isResult(all[i]) {
@@ -177,7 +199,9 @@ func (c *Context) AppendResponse(resp protocol.InferResponse) error {
 	}
 	c.metrics.Turns++
 	c.pay(resp)
-	return c.Inject(msg)
+	err := c.Inject(msg)
+	c.open = c.open || len(resp.ToolCalls) > 0 // the rules behind this op, too, must not come between
+	return err
 }
 
 // pay counts a model call that was answered.
@@ -251,6 +275,20 @@ func Get[T any](c *Context) (T, bool) {
 	return v, ok
 }
 
+// Local returns what owner keeps in the context as a T, a new one the first time. A rule is shared by all runs; what it knows of one
+// is here, with the rule's pointer as the owner.
+func Local[T any](c *Context, owner any) *T {
+	all, ok := Get[map[any]*T](c)
+	if !ok {
+		all = map[any]*T{}
+		Set(c, all)
+	}
+	if all[owner] == nil {
+		all[owner] = new(T)
+	}
+	return all[owner]
+}
+
 // Ask makes a model call for a rule or an op. It is paid like any other, recorded in a durable run, and no turn.
 func (c *Context) Ask(ctx context.Context, name string, req protocol.InferRequest) (protocol.InferResponse, error) {
 	if c.cfg.Ask == nil {
@@ -265,6 +303,10 @@ func (c *Context) Ask(ctx context.Context, name string, req protocol.InferReques
 
 // Replaying says whether what happens now is read from the log: then nothing is told to observers again.
 func (c *Context) Replaying(yes bool) { c.quiet = yes }
+
+// Replays reports whether what happens now is read from the log. It is for what depends on the time: a run must not end for that
+// before what its log has.
+func (c *Context) Replays() bool { return c.quiet }
 
 // Emit tells observers something.
 func (c *Context) Emit(kind protocol.EventKind, data any) {

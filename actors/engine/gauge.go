@@ -36,6 +36,8 @@ func (l Limits) Reached(m Metrics, elapsed time.Duration) (protocol.ExitReason, 
 type Gauge struct {
 	Limits   Limits
 	Workflow protocol.WorkflowID
+	// LimitsOnly leaves out what each call costs, for a gauge beside another one of the same run.
+	LimitsOnly bool
 
 	told [gaugeEvents]bool
 	cost decimal.Decimal // told so far
@@ -61,7 +63,7 @@ func (g *Gauge) Read(c *Context) {
 		return
 	}
 	m, l, op := c.metrics, g.Limits, c.Operator()
-	if m.Cost.GreaterThan(g.cost) {
+	if m.Cost.GreaterThan(g.cost) && !g.LimitsOnly {
 		incurred := m.Cost.Sub(g.cost)
 		g.cost = m.Cost.Decimal
 		c.EmitBudget(protocol.CostIncurred{Operator: op, Cost: protocol.Decimal{Decimal: incurred}, Cumulative: m.Cost})

@@ -29,8 +29,8 @@ func TestLimits(t *testing.T) {
 		{name: "turns", limits: "max_turns: 2", answer: restless, exit: protocol.Exit(protocol.ExitMaxTurns), turns: 2, cost: "0.00042", calls: []bool{true, true}},
 		{name: "turns by default", answer: restless, exit: protocol.Exit(protocol.ExitMaxTurns), turns: 10, cost: "0.00210", calls: make10(true)},
 		{name: "cost", limits: `max_cost: "0.0004"`, answer: restless, exit: protocol.Exit(protocol.ExitBudgetExhausted), turns: 2, cost: "0.00042", calls: []bool{true}},
-		{name: "cost not exceeded", limits: "max_cost: 0.00042", answer: restless, exit: protocol.Exit(protocol.ExitBudgetExhausted), turns: 3, cost: "0.00063", calls: []bool{true, true}},
-		{name: "no money", limits: "max_cost: 0", answer: steps(reply{text: "Let me see.", calls: []call{{"clock", "{}"}}}), exit: protocol.Exit(protocol.ExitBudgetExhausted), turns: 1, cost: "0.00021", text: "Let me see."},
+		{name: "nothing left", limits: "max_cost: 0.00042", answer: restless, exit: protocol.Exit(protocol.ExitBudgetExhausted), turns: 2, cost: "0.00042", calls: []bool{true, true}},
+		{name: "no money", limits: "max_cost: 0", answer: steps(reply{text: "Let me see.", calls: []call{{"clock", "{}"}}}), exit: protocol.Exit(protocol.ExitBudgetExhausted), cost: "0"},
 		{name: "duration", limits: "max_duration: 200ms", answer: hanging, exit: protocol.Exit(protocol.ExitTimeout), cost: "0"},
 		{name: "tool calls", limits: "max_tool_calls: 2", answer: steps(reply{calls: []call{{"clock", "{}"}, {"clock", ""}, {"clock", "{}"}}}), exit: protocol.Exit(protocol.ExitBudgetExhausted), turns: 1, cost: "0.00021", calls: []bool{true, true}},
 		{name: "failures of the model", limits: "max_consecutive_failures: 2", answer: steps(use("clock", "{}"), status(500, "down")), exit: protocol.Exit(protocol.ExitCircuitBreaker), turns: 1, cost: "0.00021", calls: []bool{true}},
@@ -203,7 +203,7 @@ func TestMoney(t *testing.T) {
 		v := protocol.MustDecimal(usd)
 		return protocol.Call{Budget: &v}
 	}
-	for usd, turns := range map[string]uint32{"0.0003": 2, "0": 1, "5": 5} { // the last is more than the agent's own
+	for usd, turns := range map[string]uint32{"0.0003": 2, "0": 0, "5": 5} { // the last is more than the agent's own
 		out, err := d.Dispatch(protocol.WithCall(testContext(t), budget(usd)), "a", protocol.Text("go"))
 		if err != nil || out.ExitReason.Kind() != protocol.ExitBudgetExhausted || out.Metadata.TurnsUsed != turns {
 			t.Errorf("budget %s: exit %v after %d turns, %v; want budget_exhausted after %d", usd, out.ExitReason, out.Metadata.TurnsUsed, err, turns)

@@ -113,8 +113,8 @@ func TestBadManifests(t *testing.T) {
 		{"no number", model + "operators:\n  a: {provider: main, temperature: .nan}\n", "4: operators.a.temperature: must be a number"},
 
 		// Tools.
-		{"unknown tool", model + "operators:\n  a:\n    provider: main\n    tools:\n      - clock\n      - watch\n", `8: operators.a.tools: there is no tool "watch": built in are clock, recall, remember`},
-		{"unknown built-in tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: watch}]\n", `6: operators.a.tools: tool "watch" is not one of clock, recall, remember`},
+		{"unknown tool", model + "operators:\n  a:\n    provider: main\n    tools:\n      - clock\n      - watch\n", `8: operators.a.tools: there is no tool "watch": built in are clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
+		{"unknown built-in tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: watch}]\n", `6: operators.a.tools: tool "watch" is not one of clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
 		{"tool and operator", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, operator: b}]\n", "6: operators.a.tools: an entry is a name, or names either a tool or an operator"},
 		{"neither", model + "operators:\n  a:\n    provider: main\n    tools: [{as: b}]\n", "6: operators.a.tools: an entry is a name, or names either a tool or an operator"},
 		{"null tool", model + "operators:\n  a:\n    provider: main\n    tools: [~]\n", "6: an entry of a list is empty"},
@@ -126,7 +126,7 @@ func TestBadManifests(t *testing.T) {
 		{"two tools of one name", model + "operators:\n  a:\n    provider: main\n    tools:\n      - clock\n      - {operator: b, as: clock}\n", `8: operators.a.tools: there are two tools "clock"`},
 		{"tools of a single shot", model + "operators:\n  a: {kind: single_shot, provider: main, tools: [clock]}\n", "4: operators.a.tools: kind single_shot has no tools"},
 		{"tool without a name", "operators:\n  a: {kind: tool}\n", "2: operators.a.tool: kind tool needs the name of a tool"},
-		{"unknown tool as operator", "operators:\n  a:\n    kind: tool\n    tool: watch\n", `4: operators.a.tool: tool "watch" is not one of clock, recall, remember`},
+		{"unknown tool as operator", "operators:\n  a:\n    kind: tool\n    tool: watch\n", `4: operators.a.tool: tool "watch" is not one of clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
 		{"tool of an agent", model + "operators:\n  a: {provider: main, tool: clock}\n", "4: operators.a.tool: is for the kind tool; an agent has tools"},
 
 		// Effects.

@@ -304,7 +304,7 @@ func TestStreaming(t *testing.T) {
 	if got := streamed.String(); got != "Wait. "+text || pieces < 10 {
 		t.Errorf("streamed %q in %d pieces", got, pieces)
 	}
-	want := "invocation_started inference_started inference_completed tool_call_assembled tool_result_received inference_started inference_completed completed"
+	want := "invocation_started inference_started inference_completed observation tool_call_assembled tool_result_received inference_started inference_completed observation completed"
 	if got := join(kinds); got != want {
 		t.Errorf("events %s, want %s", got, want)
 	}

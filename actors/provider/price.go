@@ -1,6 +1,9 @@
 package provider
 
 import (
+	"regexp"
+	"strings"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/skelegent/skelegent-go/protocol"
@@ -22,20 +25,66 @@ type Prices map[string]Price
 // perMillion shifts a price per million tokens to one token.
 const perMillion = -6
 
-// Cost returns the exact price of usage, or nil where the model has none. Cache tokens are part of the input tokens and
-// are priced at their own rates.
+// Quoter is a provider that can say the price of a model before a call. Implementations are safe for concurrent use and
+// do not block.
+type Quoter interface {
+	// Quote returns the price of model, false if it is unknown. An empty model is the provider's default.
+	Quote(model string) (Price, bool)
+}
+
+// Cost returns the exact price of usage. Cache tokens are part of the input tokens and are priced at their own rates.
+func (p Price) Cost(usage protocol.TokenUsage) protocol.Decimal {
+	read, write := tokens(usage.CacheReadTokens), tokens(usage.CacheCreationTokens)
+	plain := decimal.Max(decimal.Zero, tokens(&usage.InputTokens).Sub(read).Sub(write))
+	sum := plain.Mul(p.Input.Decimal).
+		Add(read.Mul(rate(p.Cached, p.Input))).
+		Add(write.Mul(rate(p.CacheWrite, p.Input))).
+		Add(tokens(&usage.OutputTokens).Mul(p.Output.Decimal))
+	return protocol.Decimal{Decimal: trim(sum.Shift(perMillion))}
+}
+
+// Bound returns the most that a call with at most so many tokens can cost: all input at the highest of its rates.
+func (p Price) Bound(inputTokens, outputTokens uint64) protocol.Decimal {
+	highest := decimal.Max(p.Input.Decimal, rate(p.Cached, p.Input), rate(p.CacheWrite, p.Input))
+	sum := tokens(&inputTokens).Mul(highest).Add(tokens(&outputTokens).Mul(p.Output.Decimal))
+	return protocol.Decimal{Decimal: trim(sum.Shift(perMillion))}
+}
+
+// Cost returns the exact price of usage, or nil where p does not have the very name of the model.
 func (p Prices) Cost(model string, usage protocol.TokenUsage) *protocol.Decimal {
 	price, ok := p[model]
 	if !ok {
 		return nil
 	}
-	read, write := tokens(usage.CacheReadTokens), tokens(usage.CacheCreationTokens)
-	plain := decimal.Max(decimal.Zero, tokens(&usage.InputTokens).Sub(read).Sub(write))
-	sum := plain.Mul(price.Input.Decimal).
-		Add(read.Mul(rate(price.Cached, price.Input))).
-		Add(write.Mul(rate(price.CacheWrite, price.Input))).
-		Add(tokens(&usage.OutputTokens).Mul(price.Output.Decimal))
-	return &protocol.Decimal{Decimal: trim(sum.Shift(perMillion))}
+	cost := price.Cost(usage)
+	return &cost
+}
+
+// CostOf returns the exact price of usage by the first of models that Find knows, or nil. Give the model that answered, then
+// the one that was asked for.
+func (p Prices) CostOf(usage protocol.TokenUsage, models ...string) *protocol.Decimal {
+	for _, model := range models {
+		if price, ok := p.Find(model); ok {
+			cost := price.Cost(usage)
+			return &cost
+		}
+	}
+	return nil
+}
+
+// version is what providers put behind the name of a model: -2024-08-06, -20250929, @20250929 or -latest.
+var version = regexp.MustCompile(`(?:-\d{4}-\d{2}-\d{2}|[-@]\d{8}|-latest)$`)
+
+// Find returns the price of model by its own name, else without a version behind it, else by either without a
+// provider before it (openai/gpt-4o: what is before the last slash).
+func (p Prices) Find(model string) (Price, bool) {
+	bare := model[strings.LastIndexByte(model, '/')+1:]
+	for _, name := range []string{model, version.ReplaceAllString(model, ""), bare, version.ReplaceAllString(bare, "")} {
+		if price, ok := p[name]; ok {
+			return price, true
+		}
+	}
+	return Price{}, false
 }
 
 func tokens(n *uint64) decimal.Decimal {

@@ -64,3 +64,81 @@ func TestNilPrices(t *testing.T) {
 		t.Errorf("no prices: cost = %v, want nil", cost)
 	}
 }
+
+func TestPricesFind(t *testing.T) {
+	t.Parallel()
+	prices := provider.Prices{
+		"gpt-4o": {Input: *dec("1")}, "gpt-4o-2024-05-13": {Input: *dec("2")}, "claude-x": {Input: *dec("3")},
+		"router/gpt-4o": {Input: *dec("4")},
+	}
+	for model, want := range map[string]string{
+		"gpt-4o": "1", "gpt-4o-2024-08-06": "1", "gpt-4o-2024-05-13": "2", "gpt-4o-latest": "1", "openai/gpt-4o": "1",
+		"openai/gpt-4o-2024-05-13": "2", "a/b/gpt-4o-2024-08-06": "1", "router/gpt-4o": "4", "router/gpt-4o-latest": "4",
+		"claude-x-20250929": "3", "claude-x@20250929": "3", "vertex_ai/claude-x@20250929": "3",
+		"": "", "gpt-4o-mini": "", "gpt-4o-2024": "", "gpt-4": "", "gpt-4o/": "", "-latest": "", "gpt-4o:free": "", "claude-x-2025092": "",
+	} {
+		got := ""
+		if p, ok := prices.Find(model); ok {
+			got = p.Input.String()
+		}
+		if got != want {
+			t.Errorf("Find(%q) = %q, want %q", model, got, want)
+		}
+	}
+}
+
+func TestPricesCostOf(t *testing.T) {
+	t.Parallel()
+	prices := provider.Prices{"a": {Input: *dec("1")}, "b": {Input: *dec("2")}}
+	usage := protocol.TokenUsage{InputTokens: 1_000_000}
+	for _, tt := range []struct {
+		models []string
+		want   string
+	}{
+		{[]string{"a-2024-08-06", "b"}, "1"},
+		{[]string{"other", "x/b"}, "2"},
+		{[]string{"", "b"}, "2"},
+		{[]string{"other"}, ""},
+		{nil, ""},
+	} {
+		got := ""
+		if cost := prices.CostOf(usage, tt.models...); cost != nil {
+			got = cost.String()
+		}
+		if got != tt.want {
+			t.Errorf("CostOf(%q) = %q, want %q", tt.models, got, tt.want)
+		}
+	}
+}
+
+func TestPriceBound(t *testing.T) {
+	t.Parallel()
+	usage := protocol.TokenUsage{InputTokens: 1000, OutputTokens: 100}
+	for _, tt := range []struct {
+		name  string
+		price provider.Price
+		want  string
+	}{
+		{"input", provider.Price{Input: *dec("3"), Output: *dec("15"), Cached: dec("0.3")}, "0.0045"},
+		{"cache write", provider.Price{Input: *dec("3"), Output: *dec("15"), CacheWrite: dec("3.75")}, "0.00525"},
+		{"cached", provider.Price{Input: *dec("3"), Output: *dec("15"), Cached: dec("4")}, "0.0055"},
+		{"free", provider.Price{}, "0"},
+	} {
+		bound := tt.price.Bound(usage.InputTokens, usage.OutputTokens)
+		if bound.String() != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, bound, tt.want)
+		}
+		for read := uint64(0); read <= 1000; read += 250 {
+			for write := uint64(0); read+write <= 1000; write += 250 {
+				u := usage
+				u.CacheReadTokens, u.CacheCreationTokens = &read, &write
+				if cost := tt.price.Cost(u); cost.GreaterThan(bound.Decimal) {
+					t.Errorf("%s: %s with %d read and %d written is beyond %s", tt.name, cost, read, write, bound)
+				}
+			}
+		}
+	}
+	if got := (provider.Price{Input: *dec("3")}).Bound(math.MaxUint64, 0).String(); got != "55340232221128.654845" {
+		t.Errorf("huge: %s", got)
+	}
+}

@@ -1,12 +1,11 @@
 package openai
 
 import (
-	"encoding/json"
 	"strings"
 
-	"github.com/google/uuid"
 	goopenai "github.com/sashabaranov/go-openai"
 
+	"github.com/skelegent/skelegent-go/actors/provider/internal/exchange"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -16,6 +15,7 @@ type answer struct {
 	text, thinking strings.Builder
 	refused        bool
 	calls          []*toolCall
+	ids            exchange.IDs
 	finish         goopenai.FinishReason
 	usage          protocol.TokenUsage
 	counted        bool // the server told usage
@@ -42,7 +42,7 @@ func read(resp goopenai.ChatCompletionResponse) (*answer, error) {
 	a.refused = choice.Message.Refusal != ""
 	a.thinking.WriteString(choice.Message.ReasoningContent)
 	for _, c := range choice.Message.ToolCalls {
-		call := &toolCall{id: a.newID(c.ID), name: c.Function.Name}
+		call := &toolCall{id: a.ids.Take(c.ID), name: c.Function.Name}
 		call.arguments.WriteString(c.Function.Arguments)
 		a.calls = append(a.calls, call)
 	}
@@ -63,18 +63,6 @@ func (a *answer) check() error {
 		}
 	}
 	return nil
-}
-
-// newID returns id, or a new one where it is missing or taken: results find their calls by it.
-func (a *answer) newID(id string) string {
-	taken := id == ""
-	for _, c := range a.calls {
-		taken = taken || c.id == id
-	}
-	if taken {
-		return "call_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	}
-	return id
 }
 
 // count takes usage unless it is all zero, which servers send that do not count.
@@ -113,7 +101,7 @@ func (a *answer) response(requested string) protocol.InferResponse {
 			protocol.ThinkingBlock{Thinking: a.thinking.String()}, protocol.TextBlock{Text: a.text.String()})
 	}
 	for _, c := range a.calls {
-		r.ToolCalls = append(r.ToolCalls, protocol.ToolCall{ID: c.id, Name: c.name, Input: input(c.arguments.String())})
+		r.ToolCalls = append(r.ToolCalls, protocol.ToolCall{ID: c.id, Name: c.name, Input: exchange.Input(c.arguments.String())})
 	}
 	return r
 }
@@ -129,20 +117,4 @@ func (a *answer) stopReason() protocol.StopReason {
 		return protocol.StopToolUse
 	}
 	return protocol.StopEndTurn
-}
-
-// input is the arguments of a call as JSON: what is none becomes a JSON string, which the tool layer refuses with an
-// error that the model sees.
-func input(arguments string) json.RawMessage {
-	switch {
-	case strings.TrimSpace(arguments) == "":
-		return json.RawMessage(`{}`)
-	case json.Valid([]byte(arguments)):
-		return json.RawMessage(arguments)
-	}
-	raw, err := protocol.Marshal(arguments)
-	if err != nil { // a string is always JSON
-		return json.RawMessage(`""`)
-	}
-	return raw
 }

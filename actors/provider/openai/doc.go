@@ -3,7 +3,7 @@
 //
 //	agent loop -> Provider.Infer -> go-openai -> exchange -> POST {BaseURL}/chat/completions
 //
-// The client library decodes answers and streams. Beneath it, a transport of ours sends the request as we encode it (the
+// The client library decodes answers and streams. Beneath it, package exchange sends the request as we encode it (the
 // library leaves out a temperature of 0 and an empty tool result), remembers what the library does not pass on (status,
 // Retry-After, the body of an error), bounds the size of the answer and follows no redirect, which would take the key
 // and the prompt elsewhere.

@@ -2,14 +2,16 @@ package openai
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
-	"time"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/skelegent/skelegent-go/actors/provider"
+	"github.com/skelegent/skelegent-go/actors/provider/internal/exchange"
 	"github.com/skelegent/skelegent-go/actors/provider/secret"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -69,6 +71,7 @@ type Provider struct {
 var (
 	_ provider.Provider = (*Provider)(nil)
 	_ provider.Pricer   = (*Provider)(nil)
+	_ provider.Quoter   = (*Provider)(nil)
 )
 
 // New returns a provider. It does not connect; a configuration that cannot work is the error of each call.
@@ -103,8 +106,10 @@ func (p *Provider) Infer(
 	if err != nil {
 		return protocol.InferResponse{}, err
 	}
-	ex := &exchange{request: body, limit: p.cfg.MaxResponse, now: time.Now, redact: newRedactor(key, req)}
-	ans, err := p.ask(withExchange(ctx, ex), p.client(key), ex, sink)
+	ex := exchange.New(exchange.Config{
+		Request: body, MaxAnswer: p.cfg.MaxResponse, Key: key, Prompt: req, Dialect: dialect,
+	})
+	ans, err := p.ask(ex.With(ctx), p.client(key), ex, sink)
 	if err != nil {
 		return protocol.InferResponse{}, err
 	}
@@ -122,13 +127,13 @@ func (p *Provider) Infer(
 }
 
 func (p *Provider) ask(
-	ctx context.Context, client *goopenai.Client, ex *exchange, sink func(protocol.StreamEvent),
+	ctx context.Context, client *goopenai.Client, ex *exchange.Exchange, sink func(protocol.StreamEvent),
 ) (*answer, error) {
 	// The library gets an empty request: what is sent is in the exchange. So it also checks nothing itself; its list
 	// of what which model can do is of its day, and its names mean other models on other servers.
 	if sink != nil {
 		stream, err := client.CreateChatCompletionStream(ctx, goopenai.ChatCompletionRequest{})
-		if failed := ex.failure(ctx, err); failed != nil {
+		if failed := ex.Failure(ctx, err); failed != nil {
 			if err == nil {
 				_ = stream.Close() // the failure is what counts
 			}
@@ -138,13 +143,31 @@ func (p *Provider) ask(
 		return collect(ctx, stream, ex, sink)
 	}
 	resp, err := client.CreateChatCompletion(ctx, goopenai.ChatCompletionRequest{})
-	if failed := ex.failure(ctx, err); failed != nil {
+	if failed := ex.Failure(ctx, err); failed != nil {
 		return nil, failed
 	}
-	if r := parseReport(ex.start); len(resp.Choices) == 0 && r.message+r.code != "" { // some send errors with status 200
-		return nil, ex.reported(r)
+	if len(resp.Choices) == 0 { // some send errors with status 200
+		if r := ex.Report(); !r.Empty() {
+			return nil, ex.Reported(r)
+		}
 	}
 	return read(resp)
+}
+
+// dialect reads errors of the library, which come in streams. Those of refused requests are in the exchange.
+var dialect = exchange.Dialect{
+	Answer: "a chat completion",
+	Library: func(err error) (exchange.Report, bool) {
+		var api *goopenai.APIError
+		if !errors.As(err, &api) {
+			return exchange.Report{}, false
+		}
+		code := ""
+		if api.Code != nil {
+			code = fmt.Sprint(api.Code)
+		}
+		return exchange.NewReport(api.Message, code, api.Type), true
+	},
 }
 
 func (p *Provider) client(key string) *goopenai.Client {
@@ -156,10 +179,16 @@ func (p *Provider) client(key string) *goopenai.Client {
 
 // Priced implements provider.Pricer.
 func (p *Provider) Priced(model string) bool {
+	_, ok := p.Quote(model)
+	return ok
+}
+
+// Quote implements provider.Quoter. Built-in prices are those of the standard tier.
+func (p *Provider) Quote(model string) (provider.Price, bool) {
 	if model == "" {
 		model = p.cfg.Model
 	}
-	return p.prices.has(model)
+	return p.prices.Find(model)
 }
 
 // Close closes idle connections. Calls that go on are not touched, and new ones may still be made.

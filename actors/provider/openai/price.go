@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"regexp"
 
 	"github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/protocol"
@@ -28,42 +27,29 @@ var builtin = map[string][3]string{
 	"o4-mini":      {"1.10", "0.275", "4.40"},
 }
 
-// priceList finds prices by the names that servers answer with.
+// priceList is the prices of a provider.
 type priceList struct {
-	prices  provider.Prices
+	provider.Prices
 	builtin bool
 }
 
 func newPriceList(own provider.Prices) priceList {
 	if own != nil {
-		return priceList{prices: own}
+		return priceList{Prices: own}
 	}
-	l := priceList{prices: provider.Prices{}, builtin: true}
+	return priceList{Prices: ListPrices(), builtin: true}
+}
+
+// ListPrices returns the built-in table: the list prices of the standard tier. The map is the caller's.
+func ListPrices() provider.Prices {
+	prices := provider.Prices{}
 	for model, p := range builtin {
 		cached := protocol.MustDecimal(p[1])
-		l.prices[model] = provider.Price{
+		prices[model] = provider.Price{
 			Input: protocol.MustDecimal(p[0]), Cached: &cached, Output: protocol.MustDecimal(p[2]),
 		}
 	}
-	return l
-}
-
-// version is the date that OpenAI puts behind the name of the model that answered.
-var version = regexp.MustCompile(`-\d{4}-\d{2}-\d{2}$`)
-
-// find returns the name under which the model has a price.
-func (l priceList) find(model string) (string, bool) {
-	for _, name := range []string{model, version.ReplaceAllString(model, "")} {
-		if _, ok := l.prices[name]; ok {
-			return name, true
-		}
-	}
-	return "", false
-}
-
-func (l priceList) has(model string) bool {
-	_, ok := l.find(model)
-	return ok
+	return prices
 }
 
 // cost prices a call by the model that answered, else by the one that was asked for.
@@ -71,12 +57,7 @@ func (l priceList) cost(answered string, req protocol.InferRequest, usage protoc
 	if l.builtin && otherTier(req.ProviderOptions["service_tier"]) {
 		return nil
 	}
-	for _, model := range []string{answered, req.Model} {
-		if name, ok := l.find(model); ok {
-			return l.prices.Cost(name, usage)
-		}
-	}
-	return nil
+	return l.CostOf(usage, answered, req.Model)
 }
 
 // otherTier reports whether the call is billed other than by the list prices.

@@ -280,6 +280,10 @@ func TestPrices(t *testing.T) {
 			t.Errorf("Priced(%q) = %v", model, got)
 		}
 	}
+	var quoter provider.Quoter = p
+	if price, ok := quoter.Quote(""); !ok || price.Output.String() != "0.60" {
+		t.Errorf("Quote of the default: %v, %v", price, ok)
+	}
 	if openai.New(openai.Config{Prices: provider.Prices{}, HTTPClient: &http.Client{}}).Priced("") {
 		t.Error("an empty table has prices")
 	}

@@ -5,7 +5,36 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
+	"strings"
+
+	"github.com/skelegent/skelegent-go/actors/provider/internal/exchange"
 )
+
+// newHTTPClient is exchange.NewClient with streams as the library can read them.
+func newHTTPClient(own *http.Client) *http.Client {
+	c := exchange.NewClient(own)
+	c.Transport = filter{c.Transport}
+	return c
+}
+
+// filter is a transport that passes the streams of its base through dataLines.
+type filter struct{ base http.RoundTripper }
+
+func (f filter) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := f.base.RoundTrip(req)
+	if err == nil && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		resp.Body = newDataLines(resp.Body)
+	}
+	return resp, err
+}
+
+// CloseIdleConnections lets http.Client find the method of the base.
+func (f filter) CloseIdleConnections() {
+	if c, ok := f.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
 
 // dataLines passes on the data lines and the empty lines of a stream of events. The library mixes the others (comments,
 // event, id, retry) into the text of an error event that follows, and then cannot read it.

@@ -8,6 +8,7 @@ import (
 
 	goopenai "github.com/sashabaranov/go-openai"
 
+	"github.com/skelegent/skelegent-go/actors/provider/internal/exchange"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -30,7 +31,7 @@ type collector struct {
 
 // collect reads the stream to its end. Its error is an *Error.
 func collect(
-	ctx context.Context, stream *goopenai.ChatCompletionStream, ex *exchange, sink func(protocol.StreamEvent),
+	ctx context.Context, stream *goopenai.ChatCompletionStream, ex *exchange.Exchange, sink func(protocol.StreamEvent),
 ) (*answer, error) {
 	c := &collector{sink: sink, byIndex: map[int]int{}, last: -1}
 	for {
@@ -40,17 +41,17 @@ func collect(
 		}
 		if err != nil {
 			// Behind the finish reason come only the counts: the answer is whole, and asking again would pay twice.
-			if c.finish != "" && ctx.Err() == nil && ex.broken != nil {
+			if c.finish != "" && ctx.Err() == nil && ex.Broken() {
 				break
 			}
-			return nil, ex.failure(ctx, err)
+			return nil, ex.Failure(ctx, err)
 		}
 		if err := c.add(raw, ex); err != nil {
 			return nil, err
 		}
 	}
 	if err := ctx.Err(); err != nil && c.finish == "" {
-		return nil, ended(ctx)
+		return nil, exchange.Ended(ctx)
 	}
 	switch {
 	case c.chunks == 0:
@@ -60,7 +61,7 @@ func collect(
 	case c.finish == "":
 		return nil, protocol.ErrProviderTransient("the stream ended without a finish reason", 0)
 	}
-	ex.drain()
+	ex.Drain()
 	for i := range c.calls { // those without arguments and those without a name
 		c.start(i, "")
 	}
@@ -68,7 +69,7 @@ func collect(
 }
 
 // add takes one event.
-func (c *collector) add(raw []byte, ex *exchange) error {
+func (c *collector) add(raw []byte, ex *exchange.Exchange) error {
 	var e chunk
 	if len(raw) == 0 { // how the library tells of an error event that it cannot read
 		return protocol.ErrProviderTransient("the server reported an error that it did not explain", 0)
@@ -77,7 +78,7 @@ func (c *collector) add(raw []byte, ex *exchange) error {
 		return protocol.ErrInvalidResponse("an event of the stream is not a piece of a chat completion").Because(err)
 	}
 	if len(e.Error) > 0 && string(e.Error) != "null" {
-		return ex.reported(parseReport(raw))
+		return ex.Reported(exchange.ReadReport(raw))
 	}
 	c.chunks++
 	if e.Model != "" {
@@ -146,13 +147,13 @@ func (c *collector) start(i int, id string) {
 		return
 	}
 	if call.id == "" && id != "" {
-		call.id = c.newID(id)
+		call.id = c.ids.Take(id)
 	}
 	if call.name == "" {
 		return
 	}
 	if call.id == "" {
-		call.id = c.newID("")
+		call.id = c.ids.Take("")
 	}
 	call.started = true
 	c.sink(protocol.ToolCallStart{Index: i, ID: call.id, Name: call.name})

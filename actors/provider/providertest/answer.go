@@ -85,11 +85,15 @@ func (e *env) answers(ctx context.Context, a Answer, cost string) error {
 				return err
 			}
 		}
-		return a.is(r.resp, cost)
+		return e.is(a, r.resp, cost)
 	})
 }
 
-func (a Answer) is(got protocol.InferResponse, cost string) error {
+// is checks that got is a with its cost; empty for none.
+func (e *env) is(a Answer, got protocol.InferResponse, cost string) error {
+	if e.Free {
+		cost = "0"
+	}
 	want := protocol.InferResponse{
 		Content: protocol.TextContent(a.Text), StopReason: a.Stop, Model: a.Model, ToolCalls: []protocol.ToolCall{},
 	}

@@ -97,7 +97,7 @@ func cutAnywhere(ctx context.Context, e *env) error {
 		} else {
 			a.Usage = tokens(1, 1)
 		}
-		if err := errors.Join(a.is(r.resp, cost), consistent(r)); err != nil {
+		if err := errors.Join(e.is(a, r.resp, cost), consistent(r)); err != nil {
 			return fmt.Errorf("after byte %d of %d: %w", n, len(whole), err)
 		}
 	}
@@ -117,7 +117,7 @@ func slowDrip(ctx context.Context, e *env) error {
 		if r.err != nil {
 			return r.err
 		}
-		return a.is(r.resp, "0.0000045")
+		return e.is(a, r.resp, "0.0000045")
 	})
 }
 

@@ -3,6 +3,7 @@ package providertest
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,6 +58,10 @@ type Harness struct {
 	RenderError func(status int, code, message string) []byte
 	// BlockedCode is the code of an error about the content.
 	BlockedCode string
+	// Free is a provider whose calls cost nothing, with usage and without it, whatever the prices are.
+	Free bool
+	// Without names the cases that the protocol of the server has no words for.
+	Without []string
 }
 
 // Case is one promise.
@@ -71,7 +76,15 @@ const patience = 20 * time.Second
 // Run runs all cases as subtests of t.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
-	for _, c := range Cases() {
+	cases := Cases()
+	for _, name := range h.Without {
+		i := slices.IndexFunc(cases, func(c Case) bool { return c.Name == name })
+		if i < 0 {
+			t.Fatalf("no case %q to go without", name)
+		}
+		cases = slices.Delete(cases, i, i+1)
+	}
+	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Check(t.Context(), h); err != nil {
