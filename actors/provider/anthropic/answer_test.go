@@ -3,9 +3,11 @@ package anthropic_test
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -220,6 +222,10 @@ func TestQuirks(t *testing.T) {
 	if err != nil || len(ids) != 3 || ids[""] {
 		t.Errorf("ids: %+v, %v", r.ToolCalls, err)
 	}
+	r, _, err = ask(t, `{"content":[{"type":"thinking","thinking":""},{"type":"text","text":""},{"type":"text","text":"x"},{"type":"thinking"},{"type":"text","text":"y"}],"stop_reason":"end_turn"}`)
+	if said, _ := r.Content.AsText(); err != nil || said != "xy" || r.Content.Blocks() != nil {
+		t.Errorf("blocks that say nothing: %+v, %v", r.Content, err)
+	}
 	r, _, err = ask(t, `{"content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":-5,"cache_read_input_tokens":9223372036854775807,"cache_creation_input_tokens":9223372036854775807,"output_tokens":2}}`)
 	if err != nil || r.Usage.InputTokens != 1<<54 || r.Usage.OutputTokens != 2 {
 		t.Errorf("odd usage: %+v, %v", r.Usage, err)
@@ -227,6 +233,10 @@ func TestQuirks(t *testing.T) {
 	r, events, err := ask(t, stream(begin, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"x"}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, done))
 	if _, uncounted := events[len(events)-2].(protocol.TextDelta); err != nil || r.Cost != nil || !uncounted {
 		t.Errorf("without the last counts: %+v, %v, %v", r, events, err)
+	}
+	r, _, err = ask(t, stream(strings.ReplaceAll(begin, `"m"`, `"claude-haiku-4-5"`), `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7,"inference_geo":"us"}}`, done))
+	if err != nil || r.Cost != nil || r.Usage.InputTokens != 5 {
+		t.Errorf("a region told at the end: %+v, %v", r, err)
 	}
 	r, _, err = ask(t, stream(begin, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":0,"cache_read_input_tokens":null,"output_tokens":7}}`, done))
 	if err != nil || r.Usage.InputTokens != 5 || r.Usage.OutputTokens != 7 || r.Usage.CacheReadTokens != nil {
@@ -384,5 +394,34 @@ func TestStreamedSoon(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReuse checks that calls do not need a connection each, streams included.
+func TestReuse(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int64
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte(stream(begin, ended, done)))
+		_ = http.NewResponseController(w).Flush()
+		<-time.After(3 * time.Millisecond) // as on a long way, the end of the answer comes alone and later
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	p := (&server{Server: s}).provider(t, anthropic.Config{})
+	const n = 12
+	for range n {
+		if _, err := p.Infer(t.Context(), protocol.InferRequest{Messages: []protocol.Message{text(protocol.RoleUser, "x")}}, func(protocol.StreamEvent) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := opened.Load(); got > n/4 { // an end that comes late costs one
+		t.Errorf("%d connections for %d calls", got, n)
 	}
 }

@@ -93,12 +93,10 @@ func (b *block) begunWith() string {
 	return ""
 }
 
-// content is the block in our terms, nil where it says nothing or is a call.
+// content is a block that is no call in our terms, nil where it says nothing.
 func (b *block) content() protocol.ContentBlock {
 	text := b.text.String()
 	switch {
-	case b.kind == kindToolUse:
-		return nil
 	case b.kind == kindText && text == "", b.kind == kindThinking && text == "" && b.signature == "":
 		return nil
 	case b.kind == kindText:

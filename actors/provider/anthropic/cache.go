@@ -38,9 +38,6 @@ func marked(t sdk.ToolUnionParam) bool { return t.OfTool.CacheControl.Type != ""
 
 // lastMarkable returns the place for the mark of the last block of the last message that can have one: thinking cannot.
 func lastMarkable(messages []sdk.MessageParam) *sdk.CacheControlEphemeralParam {
-	if len(messages) == 0 {
-		return nil
-	}
 	blocks := messages[len(messages)-1].Content
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if c := blocks[i].GetCacheControl(); c != nil {

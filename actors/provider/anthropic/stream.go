@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
@@ -153,6 +154,8 @@ func (c *collector) startBlock(e event) error {
 	if err != nil {
 		return err
 	}
+	// Pieces of two texts in turn could not be put together in the order in which they are passed on.
+	maps.DeleteFunc(c.byIndex, func(_ int, o *block) bool { return o.kind == b.kind && b.kind != kindToolUse })
 	c.byIndex[e.Index] = b
 	switch text := b.text.String(); {
 	case b.kind == kindToolUse:

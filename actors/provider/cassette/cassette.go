@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -171,11 +170,4 @@ func (c *Cassette) save() error {
 		}
 	}
 	return store(c.path, list)
-}
-
-// drop forgets an entry whose request failed.
-func (c *Cassette) drop(e *entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.entries = slices.DeleteFunc(c.entries, func(o *entry) bool { return o == e })
 }

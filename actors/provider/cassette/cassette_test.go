@@ -116,6 +116,28 @@ func TestRecordMissing(t *testing.T) {
 	}
 }
 
+func TestWhatWasReplayedStaysInTheFile(t *testing.T) {
+	t.Parallel()
+	const stream = "data: 1\n\ndata: 2\n\n"
+	path := tempFile(t)
+	e := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, stream)
+	})
+	for n := range 3 { // each run replays what is there and adds one
+		c := open(t, path, cassette.RecordMissing)
+		for i := range n + 1 {
+			if _, got := post(t, c, e.URL, fmt.Sprint(i)); got != stream {
+				t.Errorf("run %d, request %d: %q", n, i, got)
+			}
+		}
+		closed(t, c)
+	}
+	if e.calls.Load() != 3 {
+		t.Errorf("the endpoint was asked %d times", e.calls.Load())
+	}
+}
+
 func TestARecordingWithoutRequestsLeavesTheFile(t *testing.T) {
 	t.Parallel()
 	path, e := tempFile(t), numbered(t)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -96,12 +97,19 @@ func TestDenyTransport(t *testing.T) {
 
 //nolint:paralleltest // it changes http.DefaultTransport
 func TestDenyDefault(t *testing.T) {
-	before := http.DefaultTransport
+	proxy := numbered(t) // on this machine, and a way to all others
+	address, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	original, before := http.DefaultTransport, &http.Transport{Proxy: http.ProxyURL(address)}
+	http.DefaultTransport = before
+	defer func() { http.DefaultTransport = original }()
 	restore := cassette.DenyDefault()
-	_, err := http.Get("http://192.0.2.1/")
+	_, err = http.Get("http://192.0.2.1/")
 	restore()
-	if !errors.Is(err, cassette.ErrDenied) || http.DefaultTransport != before {
-		t.Errorf("error %v", err)
+	if !errors.Is(err, cassette.ErrDenied) || http.DefaultTransport != http.RoundTripper(before) || proxy.calls.Load() != 0 {
+		t.Errorf("error %v, the proxy was asked %d times", err, proxy.calls.Load())
 	}
 }
 

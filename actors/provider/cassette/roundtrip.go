@@ -70,8 +70,7 @@ func (c *Cassette) record(req *http.Request, body []byte, clean cleaner, e *entr
 	}
 	resp, err := c.base.RoundTrip(out)
 	if err != nil {
-		c.drop(e)
-		return nil, err
+		return nil, err // the entry has no status and is not stored
 	}
 	headers := map[string]text{}
 	for _, name := range []string{"Content-Type", "Retry-After", "Retry-After-Ms"} {

@@ -74,19 +74,36 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestTimeoutRefusedInTheLastMoment: a refusal is told even if the time is over when it arrives.
-func TestTimeoutRefusedInTheLastMoment(t *testing.T) {
+// TestTimeoutOfOneThatIsSlowToEnd: what counts is what is over when it returns.
+func TestTimeoutOfOneThatIsSlowToEnd(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		slow := answer(func(context.Context, protocol.InferRequest, sink) (protocol.InferResponse, error) {
-			time.Sleep(2 * time.Second)
-			return protocol.InferResponse{}, protocol.ErrContentBlocked("x")
+	tests := []struct {
+		name   string
+		caller time.Duration
+		err    error
+		want   protocol.Error
+	}{
+		{"refused in the last moment", time.Hour, protocol.ErrContentBlocked("x"), protocol.Error{Code: protocol.CodeModelError, Kind: protocol.KindProviderContentBlocked}},
+		{"the caller is over, too", 2 * time.Second, context.DeadlineExceeded, protocol.Error{Code: protocol.CodeTimeout}},
+		{"the attempt alone", time.Hour, context.DeadlineExceeded, protocol.Error{Code: protocol.CodeUnavailable, Kind: protocol.KindProviderTransient}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.caller)
+				defer cancel()
+				slow := answer(func(context.Context, protocol.InferRequest, sink) (protocol.InferResponse, error) {
+					time.Sleep(3 * time.Second)
+					return protocol.InferResponse{}, tt.err
+				})
+				_, err := transform(slow, middleware.Timeout(time.Second)).Infer(ctx, protocol.InferRequest{}, nil)
+				if e := protocol.AsError(err); e.Code != tt.want.Code || e.Kind != tt.want.Kind {
+					t.Errorf("code %q, kind %q: %v", e.Code, e.Kind, err)
+				}
+			})
 		})
-		_, err := transform(slow, middleware.Timeout(time.Second)).Infer(t.Context(), protocol.InferRequest{}, nil)
-		if !errors.Is(err, &protocol.Error{Kind: protocol.KindProviderContentBlocked}) {
-			t.Errorf("error %v", err)
-		}
-	})
+	}
 }
 
 func big() protocol.InferRequest {

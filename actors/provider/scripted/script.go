@@ -48,13 +48,17 @@ type Match struct {
 	LastUserContains string // in the text of the last message of the user
 	HasToolResult    *bool  // since that message
 	Turn             int    // of the model since that message, from 1; any if 0
+	// Func, if not nil, says of any request whether it fits. It is called one at a time, and must not change the request or
+	// call the provider.
+	Func func(req protocol.InferRequest) bool
 }
 
-func (m *Match) fits(s situation) bool {
+func (m *Match) fits(s situation, req protocol.InferRequest) bool {
 	return m == nil ||
 		strings.Contains(s.lastUser, m.LastUserContains) &&
 			(m.HasToolResult == nil || *m.HasToolResult == s.toolResult) &&
-			(m.Turn == 0 || m.Turn == s.turn)
+			(m.Turn == 0 || m.Turn == s.turn) &&
+			(m.Func == nil || m.Func(req))
 }
 
 // situation is what matches look at.

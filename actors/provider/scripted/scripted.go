@@ -3,6 +3,7 @@ package scripted
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,9 @@ import (
 	"github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/protocol"
 )
+
+// ErrNoStep is in the errors of calls for which the script has no step; errors.Is finds it.
+var ErrNoStep = errors.New("the script has no step for the call")
 
 // Provider answers from a script. It is safe for concurrent use.
 type Provider struct {
@@ -51,6 +55,24 @@ func (p *Provider) Calls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
+}
+
+// Left returns the steps that are for more calls than came, in their order. A step that any number of calls may take is never
+// among them.
+func (p *Provider) Left() []Step {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var left []Step
+	for i, s := range p.script.Steps {
+		calls := s.Repeat
+		if p.script.Mode == ModeOrder && calls == 0 {
+			calls = 1
+		}
+		if p.taken[i] < calls {
+			left = append(left, s)
+		}
+	}
+	return left
 }
 
 // maxRequests is how many requests are kept.
@@ -112,7 +134,7 @@ func (p *Provider) take(req protocol.InferRequest, now situation) (step Step, ca
 	call = p.calls
 	for i, s := range p.script.Steps {
 		if p.script.Mode == ModeMatch {
-			if !s.Match.fits(now) || s.Repeat > 0 && p.taken[i] >= s.Repeat {
+			if !s.Match.fits(now, req) || s.Repeat > 0 && p.taken[i] >= s.Repeat {
 				continue
 			}
 		} else if s.Repeat >= 0 && p.taken[i] >= max(1, s.Repeat) {
@@ -125,7 +147,7 @@ func (p *Provider) take(req protocol.InferRequest, now situation) (step Step, ca
 	if p.script.Mode == ModeMatch {
 		text = fmt.Sprintf("no step of the script fits call %d, turn %d of the model", call, now.turn)
 	}
-	return Step{}, call, protocol.ErrInvalidRequest(text, 0)
+	return Step{}, call, protocol.ErrInvalidRequest(text, 0).Because(ErrNoStep)
 }
 
 // snapshot keeps a request as it is now; what the caller appends or replaces later does not show.
