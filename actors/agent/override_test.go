@@ -184,7 +184,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestSingleShot(t *testing.T) {
+// Case D7.7 of the specification, and how it ends otherwise.
+func TestD7Fact7SingleShot(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		step step
@@ -209,7 +210,7 @@ func TestSingleShot(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantExit(t, out, c.exit, "a")
-			if out.Metadata.TurnsUsed != 1 || len(m.asks) != 1 || m.asks[0].ProviderOptions != nil {
+			if out.Metadata.TurnsUsed != 1 || len(out.Metadata.SubDispatches) != 0 || out.Metadata.Cost.IsNegative() || len(m.asks) != 1 || m.asks[0].ProviderOptions != nil {
 				t.Errorf("%d turns, %d calls", out.Metadata.TurnsUsed, len(m.asks))
 			}
 		})

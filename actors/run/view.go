@@ -108,6 +108,8 @@ const (
 	QueryHistory = "history"
 	QueryCost    = "cost"
 	QueryPending = "pending"
+	// QuerySignals is answered by the stream, not the fold: {"signals": n}, how many are stored.
+	QuerySignals = "signals"
 )
 
 // Pending is what waits in an instance: for a person, a signal, a time, a child; and the inputs behind it.

@@ -115,6 +115,19 @@ func (l *Log) PurgeSignals(ctx context.Context, operator, token string) error {
 	return l.purge(ctx, subject+".*", 0)
 }
 
+// CountSignals returns how many signals to an instance are stored.
+func (l *Log) CountSignals(ctx context.Context, operator, token string) (n uint64, err error) {
+	subject := strings.TrimSuffix(l.names.All("signal"), ">") + operator + "." + token
+	if err := l.checkLiteral(subject); err != nil {
+		return 0, err
+	}
+	found, err := l.subjects(ctx, subject+".*")
+	for _, count := range found {
+		n += count
+	}
+	return n, err
+}
+
 // checkLiteral sees to it that what is meant is one subject: none at all would be the whole stream.
 func (s *stream) checkLiteral(subject string) error {
 	if subject == "" || strings.ContainsAny(subject, "*> \t\r\n") {

@@ -63,7 +63,7 @@ func checkType(typ string) error {
 func newQuery(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "query OPERATOR/INSTANCE TYPE [PARAMS]", Short: "Ask a node about an instance", Args: cobra.RangeArgs(2, 3),
-		Long: `Ask a node that hosts the operator, which changes nothing: status, history, cost, pending, or a question of the
+		Long: `Ask a node that hosts the operator, which changes nothing: status, history, cost, pending, signals, or a question of the
 operator's own. The answer is JSON. Without a node there is no answer; show reads the log itself.`,
 		Example: "  skelegent query assistant/tea status\n  skelegent query assistant/tea history",
 		RunE: func(cmd *cobra.Command, args []string) error {

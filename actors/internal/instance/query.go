@@ -97,6 +97,13 @@ func (h *Host) query(ctx context.Context, m *nats.Msg) (json.RawMessage, error) 
 	if err != nil {
 		return nil, protocol.NewError(protocol.CodeInvalidInput, "query type cannot be read")
 	}
+	if kind == run.QuerySignals { // also where no run was ever begun
+		n, err := h.runs.CountSignals(ctx, string(h.cfg.ID), token)
+		if err != nil {
+			return nil, err
+		}
+		return protocol.Marshal(map[string]uint64{"signals": n})
+	}
 	s := h.acquire(token, instance)
 	defer h.release(s)
 	if err := s.catchUp(ctx); err != nil {
@@ -119,7 +126,7 @@ func (h *Host) query(ctx context.Context, m *nats.Msg) (json.RawMessage, error) 
 		return a.Answer(ctx, status, protocol.QueryPayload{QueryType: kind, Params: m.Data})
 	}
 	return nil, protocol.NewError(protocol.CodeUnsupported, "there is no query "+strings.ToValidUTF8(kind, "?")+
-		"; there are status, history, cost, pending")
+		"; there are status, history, cost, pending, signals")
 }
 
 func (h *Host) safe(err error) error {

@@ -154,6 +154,12 @@ func TestMessages(t *testing.T) {
 			"content":[{"type":"text","text":"noon"},` + imageBlock + `]}]}]`,
 		},
 		{
+			"a result with what cannot be part of it",
+			[]protocol.Message{hi, calls("c1"), says(protocol.ToolRole("clock", "c1"),
+				protocol.CustomBlock{ContentType: "anthropic/future", Data: json.RawMessage(`{"type":"future"}`)}, protocol.TextBlock{Text: " "}, protocol.TextBlock{Text: "noon"})},
+			`[` + hello + `,{"role":"assistant","content":[` + call1 + `]},{"role":"user","content":[` + noon + `,{"type":"future"}]}]`,
+		},
+		{
 			"an image alone as a result",
 			[]protocol.Message{hi, calls("c1"), says(protocol.ToolRole("clock", "c1"), image)},
 			`[` + hello + `,{"role":"assistant","content":[` + call1 + `]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","is_error":false,
@@ -206,7 +212,7 @@ func TestMessages(t *testing.T) {
 			{"type":"tool_use","id":"4","name":"n","input":{"INVALID_JSON":"{\"x\":"}}]}]`,
 		},
 		{"media", []protocol.Message{says(
-			user, image, protocol.ImageBlock{Source: protocol.Base64Source("aGk="), MediaType: "image/jpeg"},
+			user, protocol.ImageBlock{Source: protocol.URLSource("https://e/i.png")}, protocol.ImageBlock{Source: protocol.Base64Source("aGk="), MediaType: "image/jpeg"},
 			protocol.FileBlock{Source: protocol.Base64Source("JVBERg=="), MediaType: "application/pdf", Filename: "a.pdf"},
 			protocol.FileBlock{Source: protocol.URLSource("https://e/f.pdf"), MediaType: "application/pdf"},
 			protocol.FileBlock{Source: protocol.Base64Source("bsO2"), MediaType: "text/markdown; charset=utf-8", Filename: "n.md"},
