@@ -26,7 +26,7 @@ func encodeBlock(b protocol.ContentBlock, assistant bool) (*sdk.ContentBlockPara
 	case protocol.DataBlock:
 		return textBlock(string(b.Data)), nil
 	case protocol.ThinkingBlock:
-		if !assistant || b.Signature == "" {
+		if !assistant || b.Signature == "" || b.Signature[0] == '{' { // unsigned, or by package responses: it would be refused
 			return nil, nil //nolint:nilnil // left out
 		}
 		out = sdk.NewThinkingBlock(b.Signature, b.Thinking)

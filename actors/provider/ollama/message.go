@@ -79,6 +79,9 @@ func (c *conversation) append(m protocol.Message) error {
 			}
 			out.Images = append(out.Images, data)
 		default:
+			if _, custom := b.(protocol.CustomBlock); custom && m.Role == protocol.RoleAssistant {
+				continue // what another provider wants back
+			}
 			return protocol.ErrInvalidRequest("only texts and images can be sent", 0)
 		}
 	}

@@ -72,6 +72,9 @@ func (c *conversation) append(m protocol.Message) error {
 			calls = append(calls, encodeCall(b))
 		case protocol.ThinkingBlock: // not taken back
 		default:
+			if _, custom := b.(protocol.CustomBlock); custom && m.Role == protocol.RoleAssistant {
+				continue // what another provider wants back
+			}
 			p, err := encodePart(b)
 			if err != nil {
 				return err

@@ -67,6 +67,7 @@ func (in *input) assistant(m protocol.Message) error {
 			in.items = append(append(in.items, waiting...), before[b.ID]...)
 			in.add(encodeCall(b))
 			waiting, before[b.ID] = nil, nil
+		case protocol.CustomBlock: // what another provider wants back
 		default:
 			return protocol.ErrInvalidRequest("an assistant's message has only texts, thinking and calls", 0)
 		}
