@@ -39,15 +39,7 @@ operators:
 // TestInterop starts the built binary with a model server that nobody here wrote, and lets a JavaScript client use it.
 func TestInterop(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatalf("%s is missing, and CI must run this test", tool)
-			}
-			fmt.Fprintf(os.Stderr, "\n*** %s is missing: THE JAVASCRIPT CLIENT WAS NOT TESTED. Install Node.js and npm. ***\n\n", tool)
-			t.Skipf("%s is missing", tool)
-		}
-	}
+	needNode(t)
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/interop")); err != nil {
 		t.Fatal(err)
@@ -70,6 +62,20 @@ func TestInterop(t *testing.T) {
 	}
 	if log := node.terminate(t); strings.Contains(log, "sk-interop-secret") || strings.Contains(log, "remember tea") {
 		t.Errorf("a secret or a prompt is in the log:\n%s", log)
+	}
+}
+
+// needNode skips a test where there is no Node.js, loudly, and fails it where there must be.
+func needNode(t *testing.T) {
+	t.Helper()
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatalf("%s is missing, and CI must run this test", tool)
+			}
+			fmt.Fprintf(os.Stderr, "\n*** %s is missing: THE JAVASCRIPT CLIENT WAS NOT TESTED. Install Node.js and npm. ***\n\n", tool)
+			t.Skipf("%s is missing", tool)
+		}
 	}
 }
 
