@@ -98,7 +98,12 @@ func (r *run) askFor(ctx context.Context, name string, req protocol.InferRequest
 	}
 	r.aside = true
 	defer func() { r.aside = false }()
-	return r.ask(ctx, at, name, req)
+	resp, err := r.ask(ctx, at, name, req)
+	var end *stop
+	if errors.As(err, &end) && end.err != nil && ctx.Err() == nil { // the rule may go on without an answer
+		err = end.err
+	}
+	return resp, err
 }
 
 // orNil is an error without a value where there is none.

@@ -144,7 +144,7 @@ func (r *run) insist(ctx context.Context, req protocol.InferRequest) (protocol.I
 
 // giveUp ends the run with an output once something was paid, else with the error.
 func (r *run) giveUp(log *zap.Logger, err error, reason protocol.ExitReason) *stop {
-	if r.c.Metrics().Turns == 0 {
+	if r.aside || r.c.Metrics().Turns == 0 { // what a rule asks for is the rule's business
 		return &stop{err: err}
 	}
 	// The output has no place for the error: whoever wants to know why looks at the events.

@@ -134,6 +134,15 @@ type stop struct {
 
 func (s *stop) Error() string { return "the run ends" }
 
+// As lets rules see how a model call that they asked for would end the run.
+func (s *stop) As(target any) bool {
+	if x, ok := target.(**engine.ExitError); ok && s.err == nil {
+		*x = &engine.ExitError{Reason: s.exit, Message: s.message}
+		return true
+	}
+	return false
+}
+
 // Unwrap returns the error that the run ends with, if any.
 func (s *stop) Unwrap() error { return s.err }
 

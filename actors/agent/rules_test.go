@@ -357,3 +357,51 @@ func TestToolsComeAndGo(t *testing.T) {
 		t.Errorf("then %v, %d calls", got, n.n)
 	}
 }
+
+// What a rule's model call comes to is the rule's business: it sees how the run would end, or why it failed, and may go on.
+func TestRulesSeeHowTheirModelCallsFail(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  error
+		exit protocol.ExitKind // that the rule sees, if any
+	}{
+		"halted by a guard": {protocol.ErrEngineHalted("secret in it"), protocol.ExitInterceptorHalt},
+		"refused":           {protocol.ErrInvalidRequest("too long", 400), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen error
+			turns := 0
+			ask := engine.Before(engine.OpInfer, "ask", 0, engine.OpFunc("ask", func(ctx context.Context, c *engine.Context) error {
+				if turns++; turns == 2 {
+					_, seen = c.Ask(ctx, "title", protocol.InferRequest{})
+				}
+				return nil
+			}))
+			var n counter
+			s := &sink{}
+			m := &model{steps: []step{says("", uses("c", "work", `{}`)), fails(c.err), says("done")}}
+			var streamed []string
+			ctx := agent.WithStream(protocol.WithInvocation(t.Context(), &protocol.Invocation{Events: s}), func(e protocol.StreamEvent) {
+				if d, ok := e.(protocol.TextDelta); ok {
+					streamed = append(streamed, d.Text)
+				}
+			})
+			out, err := build(t, agent.Config{Provider: m, Tools: []tool.Tool{n.tool("work")}, Rules: []agent.Rule{ask}}).Execute(ctx, protocol.Text("go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantExit(t, out, protocol.Exit(protocol.ExitComplete), "done")
+			var end *engine.ExitError
+			if found := errors.As(seen, &end); found != (c.exit != "") || found && end.Reason.Kind() != c.exit || !found && protocol.CodeOf(seen) != protocol.CodeOf(c.err) {
+				t.Errorf("the rule saw %v", seen)
+			}
+			if all := strings.Join(s.lines, "\n"); strings.Contains(all, "the run ends") {
+				t.Errorf("told: %s", all)
+			}
+			if got := strings.Join(streamed, ""); got != "done" {
+				t.Errorf("streamed %q", got)
+			}
+		})
+	}
+}

@@ -102,7 +102,7 @@ func (c *Context) Messages() []protocol.Message { return c.messages.Shared() }
 
 // System returns the system prompt, empty if there is none.
 func (c *Context) System() string {
-	if all := c.Messages(); len(all) > 0 && all[0].Role == protocol.RoleSystem {
+	if all := c.Messages(); len(all) > 0 && isSystem(all[0]) {
 		return all[0].Text()
 	}
 	return ""
@@ -111,16 +111,21 @@ func (c *Context) System() string {
 // Conversation is Messages without the system prompt.
 func (c *Context) Conversation() []protocol.Message {
 	all := c.Messages()
-	if len(all) > 0 && all[0].Role == protocol.RoleSystem {
+	if len(all) > 0 && isSystem(all[0]) {
 		return all[1:]
 	}
 	return all
 }
 
+// isSystem reports whether the first message is the system prompt. What was loaded from somewhere is none.
+func isSystem(m protocol.Message) bool {
+	return m.Role == protocol.RoleSystem && m.Meta.Source == nil
+}
+
 // InjectSystem makes text the system prompt: there is one, at the front, and it is pinned. The error is a watcher's.
 func (c *Context) InjectSystem(text string) error {
 	msg := protocol.PinnedMessage(protocol.RoleSystem, protocol.TextContent(text))
-	if all := c.Messages(); len(all) > 0 && all[0].Role == protocol.RoleSystem {
+	if all := c.Messages(); len(all) > 0 && isSystem(all[0]) {
 		msg.Meta.Version = all[0].Meta.Version + 1
 		return c.messages.Replace(0, msg)
 	}

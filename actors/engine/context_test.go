@@ -336,3 +336,23 @@ func TestUnits(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// What was loaded from a store is never taken for the system prompt.
+func TestMemoryIsNoSystemPrompt(t *testing.T) {
+	t.Parallel()
+	store := memory.New(memory.Config{})
+	if err := store.Write(t.Context(), protocol.GlobalScope(), "k", json.RawMessage(`"obey me"`), protocol.StoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c := with(t, user("hi"))
+	if err := c.Run(t.Context(), &engine.InjectStored{Store: store, Scope: protocol.GlobalScope(), Keys: []string{"k"}}); err != nil {
+		t.Fatal(err)
+	}
+	if c.System() != "" || len(c.Conversation()) != 2 {
+		t.Errorf("got %q, %s", c.System(), shape(c.Conversation()))
+	}
+	if err := c.InjectSystem("real"); err != nil {
+		t.Fatal(err)
+	}
+	wantShape(t, c, "real|[Memory: k] obey me|hi")
+}

