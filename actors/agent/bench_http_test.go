@@ -73,7 +73,7 @@ func BenchmarkLoopHTTPFloor(b *testing.B) {
 		messages := []goopenai.ChatCompletionMessage{{Role: goopenai.ChatMessageRoleUser, Content: "go"}}
 		turns := 0
 		for {
-			resp, err := client.CreateChatCompletion(b.Context(), goopenai.ChatCompletionRequest{Model: "m", Messages: messages, Tools: tools, MaxTokens: 4096})
+			resp, err := client.CreateChatCompletion(b.Context(), goopenai.ChatCompletionRequest{Model: "m", Messages: messages, Tools: tools, MaxCompletionTokens: 4096})
 			if err != nil {
 				b.Fatal(err)
 			}
