@@ -20,7 +20,8 @@ const maxFailures = 3
 //   - the output, the effects or the error are not those of the run without a kill, but for durations;
 //   - a Model is asked something else, or once more in a step whose answer was recorded;
 //   - what Once or Watch counts happens more often in a step;
-//   - the run has other steps than before.
+//   - the run has other steps than before;
+//   - a Model is asked, or what Once or Watch counts happens, outside of any step: a kill behind the last record repeats it.
 //
 // A Model begins its script anew in each run. The one answer that was lost with its record is given again to the step that asks
 // again. So make models before, and not in newOperator, which is asked for the operator of each process.
@@ -57,10 +58,29 @@ func SurvivesKills(tb testing.TB, newOperator func() protocol.Operator, in proto
 			break
 		}
 	}
+	if failures == 0 {
+		clean.outside(tb)
+	}
 	if store != nil {
 		o.perform(tb, store, want)
 	}
 	return want
+}
+
+// outside tells of what is in no step, and so has no record that would keep it from being repeated.
+func (t *trial) outside(tb testing.TB) {
+	tb.Helper()
+	code := string(t.life.id)
+	for what := range t.happens {
+		if what.place == code {
+			tb.Errorf("agenttest: %s happens outside of a step: a kill behind the last record repeats it", what.what)
+		}
+	}
+	for _, mem := range t.models {
+		if mem.places[code] != nil {
+			tb.Errorf("agenttest: a model is asked outside of a step: a kill behind the last record asks and pays again")
+		}
+	}
 }
 
 // leave makes the models show what they were asked without a kill, and looks at what is wrong with that.

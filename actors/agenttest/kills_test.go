@@ -99,6 +99,27 @@ func TestKillsThatAreNotSurvived(t *testing.T) {
 			})),
 			[]string{"killed before record 1", "killed after record 1", "the payment happens 2 times at r1,"},
 		},
+		"behind the last step": {
+			always(code(func(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+				if err := makes(ctx, "a"); err != nil {
+					return done("", err)
+				}
+				agenttest.Once(ctx, "the payment")
+				return done("x", nil)
+			})),
+			[]string{"the payment happens outside of a step"},
+		},
+		"a model without a step": {
+			func() func() protocol.Operator {
+				m := agenttest.NewModel(nil, agenttest.Say("yes").Always())
+				return always(code(func(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+					resp, err := m.Infer(ctx, protocol.InferRequest{}, nil)
+					text, _ := resp.Content.AsText()
+					return done(text, err)
+				}))
+			}(),
+			[]string{"a model is asked outside of a step"},
+		},
 		"the output differs": {
 			func() protocol.Operator {
 				n := 0

@@ -52,7 +52,9 @@ func (s Spec) run(ctx context.Context, input []byte, env ...string) ([]byte, err
 		return nil, protocol.NewError(protocol.CodeInvalidInput, "no command")
 	}
 	name := s.Command[0]
-	cmd := exec.CommandContext(ctx, name, s.Command[1:]...) //nolint:gosec // the operator of the node chose it
+	life, end := context.WithCancel(ctx)
+	defer end()
+	cmd := exec.CommandContext(life, name, s.Command[1:]...) //nolint:gosec // the operator of the node chose it
 	cmd.Dir = s.Dir
 	cmd.Env = append(append(inherited(), s.Env...), env...)
 	cmd.Stdin = bytes.NewReader(input)
@@ -60,7 +62,7 @@ func (s Spec) run(ctx context.Context, input []byte, env ...string) ([]byte, err
 	if limit <= 0 {
 		limit = 1 << 20
 	}
-	stdout, stderr := &bounded{limit: limit}, &bounded{limit: maxComplaint, lossy: true}
+	stdout, stderr := &bounded{limit: limit, full: end}, &bounded{limit: maxComplaint, lossy: true}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	ownGroup(cmd)
 	cmd.WaitDelay = killWait
@@ -114,11 +116,13 @@ func secret(name string) bool {
 	return false
 }
 
-// bounded keeps up to limit bytes. Past that it drops the rest if lossy, else it fails the writer.
+// bounded keeps up to limit bytes. Past that it drops the rest if lossy, else it fails the writer, and calls full: a program
+// need not end when nobody reads what it writes.
 type bounded struct {
 	buf   bytes.Buffer // a field: its ReadFrom would pass the limit by
 	limit int
 	lossy bool
+	full  func()
 	over  bool
 }
 
@@ -131,6 +135,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	}
 	if !b.lossy {
 		b.over = true
+		b.full()
 		return 0, errOver
 	}
 	if _, err := b.buf.Write(p[:room]); err != nil {

@@ -55,14 +55,16 @@ func resultOf(stdout []byte) (json.RawMessage, error) {
 // call runs the program with the environment of a tool.
 func (s Spec) call(ctx context.Context, input []byte) ([]byte, error) {
 	name := s.Command[0]
-	cmd := exec.CommandContext(ctx, name, s.Command[1:]...) //nolint:gosec // the operator of the node chose it
+	life, end := context.WithCancel(ctx)
+	defer end()
+	cmd := exec.CommandContext(life, name, s.Command[1:]...) //nolint:gosec // the operator of the node chose it
 	cmd.Dir, cmd.Env = s.Dir, s.toolEnviron(tool.CallFrom(ctx))
 	cmd.Stdin = bytes.NewReader(input)
 	limit := s.MaxOutput
 	if limit <= 0 {
 		limit = 1 << 20
 	}
-	stdout, stderr := &bounded{limit: limit}, &bounded{limit: maxComplaint, lossy: true}
+	stdout, stderr := &bounded{limit: limit, full: end}, &bounded{limit: maxComplaint, lossy: true}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	ownGroup(cmd)
 	cmd.WaitDelay = killWait

@@ -128,3 +128,20 @@ func TestToolEnvironment(t *testing.T) {
 		t.Errorf("got %s, %v, want %s", res.Text(), err, want)
 	}
 }
+
+// Nobody reads what a program writes beyond the limit; it must not go on until its deadline.
+func TestTooMuchOutputEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	script := sh(`trap "" PIPE; head -c 3000000 /dev/zero; exec sleep 60`)
+	start := time.Now()
+	_, err := tool.Call(t.Context(), toolOf(t, script), json.RawMessage(`{"n":1}`))
+	_, also := command.Operator(script).Execute(t.Context(), protocol.Text("x"))
+	for _, err := range []error{err, also} {
+		if err == nil || !strings.Contains(err.Error(), "wrote more than 1048576 bytes") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -72,13 +72,22 @@ func (p Prices) CostOf(usage protocol.TokenUsage, models ...string) *protocol.De
 	return nil
 }
 
+// makers are before the names of models where several are behind one address, and cost what the makers say. Before other
+// slashes are resellers and owners of fine-tuned models, who have prices of their own.
+var makers = []string{"openai/", "anthropic/"}
+
 // version is what providers put behind the name of a model: -2024-08-06, -20250929, @20250929 or -latest.
 var version = regexp.MustCompile(`(?:-\d{4}-\d{2}-\d{2}|[-@]\d{8}|-latest)$`)
 
-// Find returns the price of model by its own name, else without a version behind it, else by either without a
-// provider before it (openai/gpt-4o: what is before the last slash).
+// Find returns the price of model by its own name, else without a version behind it, else by either without its maker
+// before it, as in openai/gpt-4o and anthropic/claude-opus-4-5.
 func (p Prices) Find(model string) (Price, bool) {
-	bare := model[strings.LastIndexByte(model, '/')+1:]
+	bare := model
+	for _, maker := range makers {
+		if rest, ok := strings.CutPrefix(model, maker); ok {
+			bare = rest
+		}
+	}
 	for _, name := range []string{model, version.ReplaceAllString(model, ""), bare, version.ReplaceAllString(bare, "")} {
 		if price, ok := p[name]; ok {
 			return price, true

@@ -73,9 +73,10 @@ func TestPricesFind(t *testing.T) {
 	}
 	for model, want := range map[string]string{
 		"gpt-4o": "1", "gpt-4o-2024-08-06": "1", "gpt-4o-2024-05-13": "2", "gpt-4o-latest": "1", "openai/gpt-4o": "1",
-		"openai/gpt-4o-2024-05-13": "2", "a/b/gpt-4o-2024-08-06": "1", "router/gpt-4o": "4", "router/gpt-4o-latest": "4",
-		"claude-x-20250929": "3", "claude-x@20250929": "3", "vertex_ai/claude-x@20250929": "3",
+		"openai/gpt-4o-2024-05-13": "2", "anthropic/claude-x@20250929": "3", "router/gpt-4o": "4", "router/gpt-4o-latest": "4",
+		"claude-x-20250929": "3", "claude-x@20250929": "3",
 		"": "", "gpt-4o-mini": "", "gpt-4o-2024": "", "gpt-4": "", "gpt-4o/": "", "-latest": "", "gpt-4o:free": "", "claude-x-2025092": "",
+		"someone/gpt-4o": "", "a/openai/gpt-4o": "", "openai/b/gpt-4o": "", "ft:gpt-4o:acme::1": "", "vertex_ai/claude-x": "",
 	} {
 		got := ""
 		if p, ok := prices.Find(model); ok {
@@ -96,7 +97,7 @@ func TestPricesCostOf(t *testing.T) {
 		want   string
 	}{
 		{[]string{"a-2024-08-06", "b"}, "1"},
-		{[]string{"other", "x/b"}, "2"},
+		{[]string{"other", "openai/b"}, "2"},
 		{[]string{"", "b"}, "2"},
 		{[]string{"other"}, ""},
 		{nil, ""},

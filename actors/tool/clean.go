@@ -16,17 +16,23 @@ type member struct {
 
 // CleanSchema is a JSON schema without what tells a model nothing and some providers refuse: $schema, $id, $comment,
 // titles, and additionalProperties where it is true. A choice of a plain type and null becomes the two types. What is no
-// schema is returned as it is. It is for showing: what fits the one fits the other.
+// schema is returned as it is, and so is what lies deeper than 64 schemas. It is for showing: what fits the one fits the other.
 func CleanSchema(raw json.RawMessage) json.RawMessage {
 	if !json.Valid(raw) {
 		return raw
 	}
-	clean, _ := cleaned(raw)
+	clean, _ := cleaned(raw, maxClean)
 	return clean
 }
 
-// cleaned returns false if nothing was changed.
-func cleaned(raw json.RawMessage) (json.RawMessage, bool) {
+// maxClean is how deep a schema is cleaned. Each level reads what is below it once more.
+const maxClean = 64
+
+// cleaned returns false if nothing was changed. Left is how much deeper it may go.
+func cleaned(raw json.RawMessage, left int) (json.RawMessage, bool) {
+	if left == 0 {
+		return raw, false
+	}
 	all, ok := membersOf(raw)
 	if !ok {
 		return raw, false
@@ -38,7 +44,7 @@ func cleaned(raw json.RawMessage) (json.RawMessage, bool) {
 			changed = true
 			continue
 		}
-		value, did := cleanedKeyword(m)
+		value, did := cleanedKeyword(m, left-1)
 		changed = changed || did
 		kept = append(kept, member{m.name, value})
 	}
@@ -62,7 +68,7 @@ func noise(m member) bool {
 }
 
 // cleanedKeyword cleans the schemas within a keyword.
-func cleanedKeyword(m member) (json.RawMessage, bool) {
+func cleanedKeyword(m member, left int) (json.RawMessage, bool) {
 	switch m.name {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 		named, ok := membersOf(m.value)
@@ -72,7 +78,7 @@ func cleanedKeyword(m member) (json.RawMessage, bool) {
 		changed := false
 		for i, s := range named {
 			var did bool
-			named[i].value, did = cleaned(s.value)
+			named[i].value, did = cleaned(s.value, left)
 			changed = changed || did
 		}
 		if !changed {
@@ -81,21 +87,21 @@ func cleanedKeyword(m member) (json.RawMessage, bool) {
 		return objectOf(named), true
 	case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames",
 		"unevaluatedItems", "unevaluatedProperties", "additionalItems", "allOf", "anyOf", "oneOf", "prefixItems":
-		return cleanedList(m.value)
+		return cleanedList(m.value, left)
 	}
 	return m.value, false
 }
 
 // cleanedList cleans a schema, or a list of them.
-func cleanedList(raw json.RawMessage) (json.RawMessage, bool) {
+func cleanedList(raw json.RawMessage, left int) (json.RawMessage, bool) {
 	var list []json.RawMessage
 	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
-		return cleaned(raw)
+		return cleaned(raw, left)
 	}
 	changed := false
 	for i, s := range list {
 		var did bool
-		list[i], did = cleaned(s)
+		list[i], did = cleaned(s, left)
 		changed = changed || did
 	}
 	if !changed {

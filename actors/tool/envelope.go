@@ -19,7 +19,7 @@ const (
 	DefaultMaxBytes = 256_000
 )
 
-// Bounds are how much of a result a model is shown.
+// Bounds are how much of a result a model is shown. A bound that is not positive is the default.
 type Bounds struct {
 	// MaxChars is the longest string in characters; DefaultMaxChars if 0. Names of members are never cut.
 	MaxChars int
@@ -35,9 +35,9 @@ type Bounds struct {
 }
 
 func (b Bounds) withDefaults() Bounds {
-	b.MaxChars = cmp.Or(b.MaxChars, DefaultMaxChars)
-	b.MaxItems = cmp.Or(b.MaxItems, DefaultMaxItems)
-	b.MaxBytes = cmp.Or(b.MaxBytes, DefaultMaxBytes)
+	b.MaxChars = cmp.Or(max(0, b.MaxChars), DefaultMaxChars)
+	b.MaxItems = cmp.Or(max(0, b.MaxItems), DefaultMaxItems)
+	b.MaxBytes = cmp.Or(max(0, b.MaxBytes), DefaultMaxBytes)
 	return b
 }
 
@@ -150,9 +150,14 @@ func (b bounded) Call(ctx context.Context, input json.RawMessage) (Result, error
 	return res, nil
 }
 
-// under is the pointer of what is in a value.
-func under(pointer, name string) string {
-	return pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+var escapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// under is the pointer of what is in a value. It does not grow beyond what an Omission has of it, unless Redact asks for it.
+func (t *trimmer) under(pointer, name string) string {
+	if t.bounds.Redact == nil && len(pointer) > maxPointer {
+		return pointer
+	}
+	return pointer + "/" + escapes.Replace(name)
 }
 
-func index(pointer string, i int) string { return pointer + "/" + strconv.Itoa(i) }
+func (t *trimmer) index(pointer string, i int) string { return t.under(pointer, strconv.Itoa(i)) }

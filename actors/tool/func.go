@@ -43,7 +43,8 @@ func Effect[In, Out any](
 }
 
 // Raw is a tool with a schema that comes from elsewhere; none is any object. Input that does not fit never reaches fn.
-// The error says that the schema cannot be used.
+// The error says that the schema cannot be used: references are taken only within it (#/$defs/x), and neither those by which it
+// leads to itself at the same value, nor ten thousand schemas for one.
 func Raw(
 	meta protocol.ToolMetadata, fn func(ctx context.Context, input json.RawMessage) (Result, error), opts ...Option,
 ) (Tool, error) {

@@ -46,6 +46,9 @@ func schemaOf[In any]() (json.RawMessage, *jsonschema.Resolved, error) {
 
 // parseSchema reads a schema. Draft 7 is known; anything else is read as draft 2020-12.
 func parseSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
+	if err := sound(raw); err != nil {
+		return nil, err
+	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, err

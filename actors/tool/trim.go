@@ -15,6 +15,7 @@ type trimmer struct {
 	bounds  Bounds
 	env     Envelope
 	changed bool
+	depth   int // of the value that is made to fit
 }
 
 // redacted is a replacement: it is not cut.
@@ -62,12 +63,12 @@ func (t *trimmer) trim(pointer string, v any) any {
 			v = v[:t.bounds.MaxItems]
 		}
 		for i := range v {
-			v[i] = t.trim(index(pointer, i), v[i])
+			v[i] = t.trim(t.index(pointer, i), v[i])
 		}
 		return v
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			v[name] = t.trim(under(pointer, name), v[name])
+			v[name] = t.trim(t.under(pointer, name), v[name])
 		}
 		return v
 	}
@@ -93,6 +94,9 @@ func (t *trimmer) cut(pointer, s string, n int, why Reason) string {
 	return s[:end]
 }
 
+// maxFit is how deep fit looks into a value. Each level writes what is below it once more.
+const maxFit = 16
+
 // fit makes v no longer than room bytes as JSON, and returns how many it has. Of an object or array those entries stay that
 // fit, in their order; a later one may where one before it did not. An array or object that is too long is made to fit, so
 // that a long list in a short object is not lost as a whole; other values are left out. Outermost, a string is cut, and
@@ -104,28 +108,32 @@ func (t *trimmer) fit(pointer string, v any, room int) (any, int, bool) {
 	}
 	switch v := v.(type) {
 	case []any:
-		return t.fitArray(pointer, v, room)
+		if t.depth < maxFit {
+			return t.fitArray(pointer, v, room)
+		}
 	case map[string]any:
-		return t.fitObject(pointer, v, room)
+		if t.depth < maxFit {
+			return t.fitObject(pointer, v, room)
+		}
 	case string:
-		if pointer == "" {
+		if t.depth == 0 {
 			return t.cut(pointer, v, fitting(v, room), CutBytes), room, true
 		}
 	}
-	return v, len(raw), pointer == ""
+	return v, len(raw), t.depth == 0
 }
 
 func (t *trimmer) fitArray(pointer string, v []any, room int) (any, int, bool) {
 	kept, used := []any{}, len("[]")
 	for i, item := range v {
 		comma := min(len(kept), 1)
-		item, n, ok := t.entry(index(pointer, i), item, room-used-comma)
+		item, n, ok := t.entry(t.index(pointer, i), item, room-used-comma)
 		if !ok {
 			continue
 		}
 		kept, used = append(kept, item), used+comma+n
 	}
-	return kept, used, pointer == "" || len(kept) > 0
+	return kept, used, t.depth == 0 || len(kept) > 0
 }
 
 func (t *trimmer) fitObject(pointer string, v map[string]any, room int) (any, int, bool) {
@@ -133,19 +141,21 @@ func (t *trimmer) fitObject(pointer string, v map[string]any, room int) (any, in
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		quoted, _ := protocol.Marshal(name) // a string always marshals
 		head := min(len(kept), 1) + len(quoted) + len(":")
-		item, n, ok := t.entry(under(pointer, name), v[name], room-used-head)
+		item, n, ok := t.entry(t.under(pointer, name), v[name], room-used-head)
 		if !ok {
 			continue
 		}
 		kept[name], used = item, used+head+n
 	}
-	return kept, used, pointer == "" || len(kept) > 0
+	return kept, used, t.depth == 0 || len(kept) > 0
 }
 
 // entry makes what is in a value fit, or leaves it out: that is one omission, whatever was in it.
 func (t *trimmer) entry(pointer string, v any, room int) (any, int, bool) {
 	before := t.env
+	t.depth++
 	v, n, ok := t.fit(pointer, v, room)
+	t.depth--
 	if !ok {
 		t.env = before
 		t.omit(pointer, CutBytes, 1)

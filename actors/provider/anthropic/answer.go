@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
@@ -39,7 +40,7 @@ func read(ctx context.Context, body io.Reader, ex *exchange.Exchange) (*answer, 
 		return nil, ex.Failure(ctx, err)
 	}
 	var m message
-	if err := json.Unmarshal(raw, &m); err != nil { // without it as the cause: it may repeat a number of the answer
+	if err := exchange.Unmarshal(raw, &m); err != nil { // without it as the cause: it may repeat a number of the answer
 		return nil, protocol.ErrInvalidResponse("it is not a message")
 	}
 	switch {
@@ -72,6 +73,7 @@ func (a *answer) response(requested string) protocol.InferResponse {
 		r.Model = requested
 	}
 	var blocks []protocol.ContentBlock
+	var text strings.Builder // of the texts that follow each other: readers take the first one for the answer
 	plain := true
 	for _, b := range a.blocks {
 		if b.kind == kindToolUse {
@@ -79,29 +81,27 @@ func (a *answer) response(requested string) protocol.InferResponse {
 			continue
 		}
 		c := b.content()
-		plain = plain && (c == nil || b.kind == kindText)
-		blocks = join(blocks, c)
+		if b.kind == kindText || c == nil {
+			text.WriteString(b.text.String())
+			continue
+		}
+		plain = false
+		blocks = append(withText(blocks, &text), c)
 	}
-	r.Content = protocol.BlockContent(blocks...)
-	if plain {
-		text, _ := r.Content.AsText()
-		r.Content = protocol.TextContent(text)
+	r.Content = protocol.TextContent(text.String())
+	if !plain {
+		r.Content = protocol.BlockContent(withText(blocks, &text)...)
 	}
 	return r
 }
 
-// join adds a block. A text that follows a text becomes one with it: readers take the first text for the answer.
-func join(blocks []protocol.ContentBlock, c protocol.ContentBlock) []protocol.ContentBlock {
-	if c == nil {
-		return blocks
+// withText adds what was collected of a text, and begins the next.
+func withText(blocks []protocol.ContentBlock, text *strings.Builder) []protocol.ContentBlock {
+	if text.Len() > 0 {
+		blocks = append(blocks, protocol.TextBlock{Text: text.String()})
 	}
-	if text, ok := c.(protocol.TextBlock); ok && len(blocks) > 0 {
-		if last, ok := blocks[len(blocks)-1].(protocol.TextBlock); ok {
-			blocks[len(blocks)-1] = protocol.TextBlock{Text: last.Text + text.Text}
-			return blocks
-		}
-	}
-	return append(blocks, c)
+	text.Reset()
+	return blocks
 }
 
 func (a *answer) stopReason() protocol.StopReason {

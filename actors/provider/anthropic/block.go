@@ -33,6 +33,9 @@ type block struct {
 
 // begin adds a block: all of one in an answer that came at once, the begin of one in a stream.
 func (a *answer) begin(raw json.RawMessage) (*block, error) {
+	if len(a.blocks) >= exchange.MaxParts {
+		return nil, exchange.TooManyParts()
+	}
 	var head struct {
 		Type string `json:"type"`
 	}

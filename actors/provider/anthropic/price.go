@@ -102,10 +102,14 @@ func (l priceList) quote(model string) (provider.Price, bool) {
 	return price, ok
 }
 
-// cost prices a call by the first of models that has a price: give the one that answered, then the one that was asked for.
+// cost prices a call by the first of models that has a price: give the one that answered, then the one that was asked for, which
+// counts where the prices are the user's.
 func (l priceList) cost(told usage, used protocol.TokenUsage, models ...string) *protocol.Decimal {
 	if l.builtin && told.otherTerms() {
 		return nil
+	}
+	if l.builtin {
+		models = models[:1]
 	}
 	for _, model := range models {
 		price, ok := l.Find(model)

@@ -84,7 +84,7 @@ func (c *collector) cut() error {
 func (c *collector) add(ev exchange.Event) error {
 	c.events++
 	var e event
-	err := json.Unmarshal(ev.Data, &e)
+	err := exchange.Unmarshal(ev.Data, &e)
 	if ev.Name == "error" || e.Type == "error" {
 		return c.ex.Reported(readReport(ev.Data))
 	}

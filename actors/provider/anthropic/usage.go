@@ -1,6 +1,9 @@
 package anthropic
 
-import "github.com/skelegent/skelegent-go/protocol"
+import (
+	"github.com/skelegent/skelegent-go/actors/provider/internal/exchange"
+	"github.com/skelegent/skelegent-go/protocol"
+)
 
 // usage is how the server counts. Its numbers do not overlap: input tokens are those that the cache has nothing to do with.
 type usage struct {
@@ -59,14 +62,11 @@ func (u *usage) tokens() protocol.TokenUsage {
 	}
 }
 
-// maxCount is more than anybody counts, and small enough to be added up.
-const maxCount = 1 << 53
-
 func natural(n *int64) uint64 {
 	if n == nil {
 		return 0
 	}
-	return uint64(min(max(0, *n), maxCount))
+	return exchange.Count(*n)
 }
 
 func told(n *int64) *uint64 {

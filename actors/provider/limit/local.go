@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// maxModels is how many models are told apart. Names of models come from inputs; those beyond share one line.
+// maxModels is how many models are told apart beside those of Config.Models. Names of models come from inputs; those beyond,
+// and those longer than maxName, share one line.
 const maxModels = 1024
 
 // Local is a Limiter for the calls of one process.
@@ -126,14 +128,7 @@ func (l *Local) queue(now time.Time, model string) *queue {
 	if q, ok := l.models[model]; ok {
 		return q
 	}
-	if len(l.models) >= maxModels {
-		for name, q := range l.models {
-			if q.untouched(now) {
-				delete(l.models, name)
-			}
-		}
-	}
-	if len(l.models) >= maxModels {
+	if _, named := l.cfg.Models[model]; !named && !l.room(now, model) {
 		if l.others == nil {
 			l.others = newQueue(l.cfg.Default)
 		}
@@ -142,6 +137,15 @@ func (l *Local) queue(now time.Time, model string) *queue {
 	q := newQueue(l.cfg.limits(model))
 	l.models[model] = q
 	return q
+}
+
+// room reports whether a model whose name came from an input gets a line of its own.
+func (l *Local) room(now time.Time, model string) bool {
+	most := maxModels + len(l.cfg.Models)
+	if len(l.models) >= most {
+		maps.DeleteFunc(l.models, func(_ string, q *queue) bool { return q.untouched(now) })
+	}
+	return len(l.models) < most && len(model) <= maxName
 }
 
 // Waiting returns how many calls of a model wait now.

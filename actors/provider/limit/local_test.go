@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -376,5 +377,35 @@ func TestManyNames(t *testing.T) {
 		first, second := acquire(t, l, "a", 0), acquire(t, l, "b", 0)
 		first(limit.Usage{})
 		second(limit.Usage{})
+	})
+}
+
+// Whoever chooses names of models cannot take the place of the models that have limits of their own, nor memory.
+func TestManyNamesBesideConfiguredOnes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.NewLocal(limit.Config{
+			Default: limit.Limits{Requests: 1}, Models: map[string]limit.Limits{"mine": {Requests: 1}, "mine too": {Requests: 1}},
+		})
+		long := strings.Repeat("x", 1000)
+		acquire(t, l, long+"a", 0)(limit.Usage{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := l.Acquire(ctx, long+"b", 0); !errors.Is(err, limit.ErrTooLate) {
+			t.Errorf("long names do not share a line: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		for n := range 1025 {
+			acquire(t, l, fmt.Sprint("model ", n), 0)(limit.Usage{})
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for _, model := range []string{"mine", "mine too"} {
+			release, err := l.Acquire(ctx, model, 0)
+			if err != nil {
+				t.Fatalf("%s: %v", model, err)
+			}
+			release(limit.Usage{})
+		}
 	})
 }

@@ -105,7 +105,7 @@ func (c *chat) stream(ctx context.Context, body io.Reader) error {
 // add takes one chunk.
 func (c *chat) add(ctx context.Context, raw []byte) error {
 	var ch chunk
-	if err := json.Unmarshal(raw, &ch); err != nil {
+	if err := exchange.Unmarshal(raw, &ch); err != nil {
 		return c.ex.Failure(ctx, err)
 	}
 	if len(ch.Error) > 0 && string(ch.Error) != "null" {
@@ -125,6 +125,9 @@ func (c *chat) add(ctx context.Context, raw []byte) error {
 	for _, t := range ch.Message.ToolCalls {
 		if t.Function.Name == "" {
 			return protocol.ErrInvalidResponse("a tool call without a name")
+		}
+		if len(c.calls) >= exchange.MaxParts {
+			return exchange.TooManyParts()
 		}
 		c.tool(t)
 	}
@@ -159,7 +162,7 @@ func (c *chat) response() protocol.InferResponse {
 		ToolCalls:  c.calls,
 		StopReason: protocol.StopEndTurn,
 		Usage: protocol.TokenUsage{
-			InputTokens: uint64(max(0, c.end.PromptEvalCount)), OutputTokens: uint64(max(0, c.end.EvalCount)),
+			InputTokens: exchange.Count(c.end.PromptEvalCount), OutputTokens: exchange.Count(c.end.EvalCount),
 		},
 		Model: c.model,
 		Cost:  &protocol.Decimal{},

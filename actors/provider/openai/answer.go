@@ -18,7 +18,8 @@ type answer struct {
 	ids            exchange.IDs
 	finish         goopenai.FinishReason
 	usage          protocol.TokenUsage
-	counted        bool // the server told usage
+	counted        bool   // the server told usage
+	tier           string // of service, empty if the server does not tell
 }
 
 type toolCall struct {
@@ -33,7 +34,7 @@ func read(resp goopenai.ChatCompletionResponse) (*answer, error) {
 		return nil, errNoChoices()
 	}
 	choice := resp.Choices[0]
-	a := &answer{model: resp.Model, finish: choice.FinishReason}
+	a := &answer{model: resp.Model, finish: choice.FinishReason, tier: string(resp.ServiceTier)}
 	a.text.WriteString(choice.Message.Content)
 	for _, p := range choice.Message.MultiContent {
 		a.text.WriteString(p.Text)
@@ -41,6 +42,9 @@ func read(resp goopenai.ChatCompletionResponse) (*answer, error) {
 	a.text.WriteString(choice.Message.Refusal)
 	a.refused = choice.Message.Refusal != ""
 	a.thinking.WriteString(choice.Message.ReasoningContent)
+	if len(choice.Message.ToolCalls) > exchange.MaxParts {
+		return nil, exchange.TooManyParts()
+	}
 	for _, c := range choice.Message.ToolCalls {
 		call := &toolCall{id: a.ids.Take(c.ID), name: c.Function.Name}
 		call.arguments.WriteString(c.Function.Arguments)
@@ -71,18 +75,16 @@ func (a *answer) count(u *goopenai.Usage) {
 		return
 	}
 	a.counted = true
-	a.usage = protocol.TokenUsage{InputTokens: natural(u.PromptTokens), OutputTokens: natural(u.CompletionTokens)}
+	a.usage = protocol.TokenUsage{InputTokens: exchange.Count(u.PromptTokens), OutputTokens: exchange.Count(u.CompletionTokens)}
 	if d := u.PromptTokensDetails; d != nil {
-		n := natural(d.CachedTokens)
+		n := exchange.Count(d.CachedTokens)
 		a.usage.CacheReadTokens = &n
 	}
 	if d := u.CompletionTokensDetails; d != nil {
-		n := natural(d.ReasoningTokens)
+		n := exchange.Count(d.ReasoningTokens)
 		a.usage.ReasoningTokens = &n
 	}
 }
-
-func natural(n int) uint64 { return uint64(max(0, n)) }
 
 // response is the answer in our terms, still without a price.
 func (a *answer) response(requested string) protocol.InferResponse {

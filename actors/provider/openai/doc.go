@@ -3,9 +3,9 @@
 //
 //	agent loop -> Provider.Infer -> go-openai -> exchange -> POST {BaseURL}/chat/completions
 //
-// The client library decodes answers and streams. Beneath it, package exchange sends the request as we encode it (the
+// The client library reads streams. Beneath it, package exchange sends the request as we encode it (the
 // library leaves out a temperature of 0 and an empty tool result), remembers what the library does not pass on (status,
-// Retry-After, the body of an error), bounds the size of the answer and follows no redirect, which would take the key
+// Retry-After, the body of an error), bounds the answer and follows no redirect, which would take the key
 // and the prompt elsewhere.
 //
 // What a caller can rely on:
@@ -13,7 +13,8 @@
 //   - A complete answer or an error. A stream that ends without a finish reason is an error, not a short answer.
 //   - A tool call is never dropped: input that is not JSON arrives as a JSON string of it, no input as {}. An id that the
 //     server left out or gave twice is replaced.
-//   - Cost is nil, not 0, where the price or the count of tokens is unknown.
+//   - Cost is nil, not 0, where the price or the count of tokens is unknown. No price is guessed: someone/gpt-4o is not
+//     gpt-4o, and if another model answers, or another tier, than the built-in list has, the cost is not known.
 //   - Errors say at most a line of what the server said, without the key and without pieces of the prompt; an answer to a
 //     rejected key is not repeated at all.
 //

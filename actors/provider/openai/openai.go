@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/url"
+	"strings"
+	"unicode"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -43,6 +46,7 @@ func (c Config) withDefaults() Config {
 	if c.BaseURL == "" {
 		c.BaseURL = DefaultBaseURL
 	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	if c.Model == "" {
 		c.Model = DefaultModel
 	}
@@ -56,6 +60,9 @@ func (c Config) validate() error {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return protocol.ErrInvalidRequest("the base URL is not an http or https address", 0)
+	}
+	if strings.ContainsFunc(c.Organization, unicode.IsControl) { // no header; the network would be blamed for it
+		return protocol.ErrInvalidRequest("the name of the organization has control characters", 0)
 	}
 	return nil
 }
@@ -109,13 +116,13 @@ func (p *Provider) Infer(
 	ex := exchange.New(exchange.Config{
 		Request: body, MaxAnswer: p.cfg.MaxResponse, Key: key, Prompt: req, Dialect: dialect,
 	})
-	ans, err := p.ask(ex.With(ctx), p.client(key), ex, sink)
+	ans, err := p.ask(ctx, key, ex, sink)
 	if err != nil {
 		return protocol.InferResponse{}, err
 	}
 	resp := ans.response(req.Model)
 	if ans.counted {
-		resp.Cost = p.prices.cost(resp.Model, req, resp.Usage)
+		resp.Cost = p.prices.cost(resp.Model, ans.tier, req, resp.Usage)
 	}
 	if sink != nil {
 		if ans.counted {
@@ -127,12 +134,12 @@ func (p *Provider) Infer(
 }
 
 func (p *Provider) ask(
-	ctx context.Context, client *goopenai.Client, ex *exchange.Exchange, sink func(protocol.StreamEvent),
+	ctx context.Context, key string, ex *exchange.Exchange, sink func(protocol.StreamEvent),
 ) (*answer, error) {
-	// The library gets an empty request: what is sent is in the exchange. So it also checks nothing itself; its list
-	// of what which model can do is of its day, and its names mean other models on other servers.
 	if sink != nil {
-		stream, err := client.CreateChatCompletionStream(ctx, goopenai.ChatCompletionRequest{})
+		// The library gets an empty request: what is sent is in the exchange. So it also checks nothing itself; its list
+		// of what which model can do is of its day, and its names mean other models on other servers.
+		stream, err := p.client(key).CreateChatCompletionStream(ex.With(ctx), goopenai.ChatCompletionRequest{})
 		if failed := ex.Failure(ctx, err); failed != nil {
 			if err == nil {
 				_ = stream.Close() // the failure is what counts
@@ -142,9 +149,9 @@ func (p *Provider) ask(
 		defer func() { _ = stream.Close() }() // read as far as needed
 		return collect(ctx, stream, ex, sink)
 	}
-	resp, err := client.CreateChatCompletion(ctx, goopenai.ChatCompletionRequest{})
-	if failed := ex.Failure(ctx, err); failed != nil {
-		return nil, failed
+	resp, err := p.whole(ctx, key, ex)
+	if err != nil {
+		return nil, err
 	}
 	if len(resp.Choices) == 0 { // some send errors with status 200
 		if r := ex.Report(); !r.Empty() {
@@ -152,6 +159,27 @@ func (p *Provider) ask(
 		}
 	}
 	return read(resp)
+}
+
+// whole returns an answer that comes at once. The library would read it without a limit to the number of its values.
+func (p *Provider) whole(ctx context.Context, key string, ex *exchange.Exchange) (resp goopenai.ChatCompletionResponse, err error) {
+	header := http.Header{}
+	if key != "" {
+		header.Set("Authorization", "Bearer "+key)
+	}
+	if p.cfg.Organization != "" {
+		header.Set("OpenAI-Organization", p.cfg.Organization)
+	}
+	body, err := ex.Post(ctx, p.http, p.cfg.BaseURL+"/chat/completions", header)
+	if err != nil {
+		return resp, err
+	}
+	defer func() { _ = body.Close() }() // read as far as needed
+	raw, err := io.ReadAll(body)
+	if err == nil {
+		err = exchange.Unmarshal(raw, &resp)
+	}
+	return resp, ex.Failure(ctx, err)
 }
 
 // dialect reads errors of the library, which come in streams. Those of refused requests are in the exchange.

@@ -11,20 +11,21 @@ import (
 // are here whose price is the same for prompts of every length; for others give Config.Prices, as for a contract
 // of your own.
 var builtin = map[string][3]string{
-	"gpt-4o":       {"2.50", "1.25", "10.00"},
-	"gpt-4o-mini":  {"0.15", "0.075", "0.60"},
-	"gpt-4.1":      {"2.00", "0.50", "8.00"},
-	"gpt-4.1-mini": {"0.40", "0.10", "1.60"},
-	"gpt-4.1-nano": {"0.10", "0.025", "0.40"},
-	"gpt-5":        {"1.25", "0.125", "10.00"},
-	"gpt-5-mini":   {"0.25", "0.025", "2.00"},
-	"gpt-5-nano":   {"0.05", "0.005", "0.40"},
-	"gpt-5.1":      {"1.25", "0.125", "10.00"},
-	"gpt-5.2":      {"1.75", "0.175", "14.00"},
-	"o1":           {"15.00", "7.50", "60.00"},
-	"o3":           {"2.00", "0.50", "8.00"},
-	"o3-mini":      {"1.10", "0.55", "4.40"},
-	"o4-mini":      {"1.10", "0.275", "4.40"},
+	"gpt-4o":            {"2.50", "1.25", "10.00"},
+	"gpt-4o-2024-05-13": {"5.00", "5.00", "15.00"}, // never became cheaper, and has no cache
+	"gpt-4o-mini":       {"0.15", "0.075", "0.60"},
+	"gpt-4.1":           {"2.00", "0.50", "8.00"},
+	"gpt-4.1-mini":      {"0.40", "0.10", "1.60"},
+	"gpt-4.1-nano":      {"0.10", "0.025", "0.40"},
+	"gpt-5":             {"1.25", "0.125", "10.00"},
+	"gpt-5-mini":        {"0.25", "0.025", "2.00"},
+	"gpt-5-nano":        {"0.05", "0.005", "0.40"},
+	"gpt-5.1":           {"1.25", "0.125", "10.00"},
+	"gpt-5.2":           {"1.75", "0.175", "14.00"},
+	"o1":                {"15.00", "7.50", "60.00"},
+	"o3":                {"2.00", "0.50", "8.00"},
+	"o3-mini":           {"1.10", "0.55", "4.40"},
+	"o4-mini":           {"1.10", "0.275", "4.40"},
 }
 
 // priceList is the prices of a provider.
@@ -52,19 +53,18 @@ func ListPrices() provider.Prices {
 	return prices
 }
 
-// cost prices a call by the model that answered, else by the one that was asked for.
-func (l priceList) cost(answered string, req protocol.InferRequest, usage protocol.TokenUsage) *protocol.Decimal {
-	if l.builtin && otherTier(req.ProviderOptions["service_tier"]) {
+// cost prices a call by the model that answered; where the prices are the user's, who may have named what is asked for, else
+// by that. The tier is what the server says
+// that it used, empty if it does not; then the one that was asked for counts.
+func (l priceList) cost(answered, tier string, req protocol.InferRequest, usage protocol.TokenUsage) *protocol.Decimal {
+	if tier == "" {
+		_ = json.Unmarshal(req.ProviderOptions["service_tier"], &tier) // no string is no tier
+	}
+	if l.builtin && tier != "" && tier != "auto" && tier != "default" {
 		return nil
 	}
-	return l.CostOf(usage, answered, req.Model)
-}
-
-// otherTier reports whether the call is billed other than by the list prices.
-func otherTier(option json.RawMessage) bool {
-	var tier string
-	if json.Unmarshal(option, &tier) != nil {
-		return false
+	if l.builtin {
+		return l.CostOf(usage, answered)
 	}
-	return tier != "" && tier != "auto" && tier != "default"
+	return l.CostOf(usage, answered, req.Model)
 }

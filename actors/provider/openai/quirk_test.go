@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skelegent/skelegent-go/actors/provider/internal/exchange"
 	"github.com/skelegent/skelegent-go/actors/provider/openai"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -247,5 +248,23 @@ func TestSaid(t *testing.T) {
 			t.Errorf("said %q: got %v", said, err)
 		}
 		s.Close()
+	}
+}
+
+// An answer within the limit of bytes can have millions of values, each of which takes hundreds of bytes to read.
+func TestFloodOfValues(t *testing.T) {
+	t.Parallel()
+	flood := strings.Repeat("{},", 100_000) + "{}"
+	for name, reply := range map[string]string{
+		"choices":            `{"choices":[` + flood + `]}`,
+		"calls":              `{"choices":[{"message":{"tool_calls":[` + flood + `]},"finish_reason":"stop"}]}`,
+		"choices of a piece": `data: {"choices":[` + flood + "]}\n\n",
+		"calls of a piece":   `data: {"choices":[{"delta":{"tool_calls":[` + flood + "]}}]}\n\n",
+	} {
+		_, _, err := ask(t, reply)
+		wantKind(t, name, err, protocol.KindProviderInvalidResponse)
+		if !errors.Is(err, exchange.ErrTooLarge) && !strings.Contains(err.Error(), "too large") {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -237,6 +238,8 @@ func TestHead(t *testing.T) {
 	}
 	_, err := s.provider(t, openai.Config{APIKey: secret.Env("SKG_TEST_UNSET")}).Infer(t.Context(), protocol.InferRequest{}, nil)
 	wantKind(t, "unset key", err, protocol.KindProviderAuthFailed)
+	_, err = openai.New(openai.Config{Organization: "a\r\nX-B: c", HTTPClient: &http.Client{}}).Infer(t.Context(), protocol.InferRequest{}, nil)
+	wantKind(t, "organization", err, protocol.KindProviderInvalidRequest)
 	for _, url := range []string{"://", "ftp://host", "localhost:80"} {
 		_, err := openai.New(openai.Config{BaseURL: url, HTTPClient: &http.Client{}}).Infer(t.Context(), protocol.InferRequest{}, nil)
 		wantKind(t, url, err, protocol.KindProviderInvalidRequest)
@@ -275,16 +278,62 @@ func TestPrices(t *testing.T) {
 		})
 	}
 	p := openai.New(openai.Config{HTTPClient: &http.Client{}})
-	for model, want := range map[string]bool{"": true, "gpt-4o": true, "gpt-4o-2024-11-20": true, "gpt-4o-mini-audio": false, "llama": false} {
+	for model, want := range map[string]bool{
+		"": true, "gpt-4o": true, "gpt-4o-2024-11-20": true, "openai/gpt-4o": true, "gpt-4o-mini-audio": false, "llama": false,
+		"someone/gpt-4o": false, "ft:gpt-4o:acme::1": false, "gpt-4o:free": false,
+	} {
 		if got := p.Priced(model); got != want {
 			t.Errorf("Priced(%q) = %v", model, got)
 		}
 	}
 	var quoter provider.Quoter = p
+	if price, ok := quoter.Quote("gpt-4o-2024-05-13"); !ok || price.Input.String() != "5.00" {
+		t.Errorf("Quote of a version with its own price: %v, %v", price, ok)
+	}
 	if price, ok := quoter.Quote(""); !ok || price.Output.String() != "0.60" {
 		t.Errorf("Quote of the default: %v, %v", price, ok)
 	}
 	if openai.New(openai.Config{Prices: provider.Prices{}, HTTPClient: &http.Client{}}).Priced("") {
 		t.Error("an empty table has prices")
+	}
+}
+
+// A server may answer with another model than was asked for, whose price is not known.
+func TestAnsweredByAnUnknownModel(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "application/json", strings.Replace(reply, "gpt-4o-mini-2024-07-18", "gpt-4o-mini-audio", 1))
+	resp, err := s.provider(t, openai.Config{}).Infer(t.Context(), protocol.InferRequest{Model: "gpt-4o"}, nil)
+	if err != nil || resp.Cost != nil || resp.Model != "gpt-4o-mini-audio" {
+		t.Errorf("%s costs %v, %v", resp.Model, resp.Cost, err)
+	}
+}
+
+// What counts is the tier that was billed, not the one that was asked for.
+func TestTierOfTheServer(t *testing.T) {
+	t.Parallel()
+	const end = `"choices":[{"index":0,"message":{"content":"x"},"delta":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000000,"completion_tokens":0}}`
+	flex := protocol.InferRequest{ProviderOptions: map[string]json.RawMessage{"service_tier": json.RawMessage(`"flex"`)}}
+	for tier, want := range map[string]string{"": "0.15", `"service_tier":"default",`: "0.15", `"service_tier":"priority",`: ""} {
+		req := protocol.InferRequest{}
+		if tier != "" && want != "" {
+			req = flex // was asked for, and not given
+		}
+		for _, stream := range []bool{false, true} {
+			contentType, body := "application/json", "{"+tier+end
+			sink := func(protocol.StreamEvent) {}
+			if stream {
+				contentType, body = "text/event-stream", "data: "+body+"\n\n"
+			} else {
+				sink = nil
+			}
+			resp, err := serve(t, contentType, body).provider(t, openai.Config{}).Infer(t.Context(), req, sink)
+			got := ""
+			if resp.Cost != nil {
+				got = resp.Cost.String()
+			}
+			if err != nil || got != want {
+				t.Errorf("%s stream %v: cost %q, want %q (%v)", tier, stream, got, want, err)
+			}
+		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 // chunk is an event of the stream: a piece of the answer, or an error.
 type chunk struct {
 	goopenai.ChatCompletionStreamResponse
-	Error json.RawMessage `json:"error"`
+	Error       json.RawMessage `json:"error"`
+	ServiceTier string          `json:"service_tier"`
 }
 
 // collector puts the pieces of a stream together and passes them on.
@@ -74,7 +75,7 @@ func (c *collector) add(raw []byte, ex *exchange.Exchange) error {
 	if len(raw) == 0 { // how the library tells of an error event that it cannot read
 		return protocol.ErrProviderTransient("the server reported an error that it did not explain", 0)
 	}
-	if err := json.Unmarshal(raw, &e); err != nil {
+	if err := exchange.Unmarshal(raw, &e); err != nil {
 		return protocol.ErrInvalidResponse("an event of the stream is not a piece of a chat completion").Because(err)
 	}
 	if len(e.Error) > 0 && string(e.Error) != "null" {
@@ -84,13 +85,18 @@ func (c *collector) add(raw []byte, ex *exchange.Exchange) error {
 	if e.Model != "" {
 		c.model = e.Model
 	}
+	if e.ServiceTier != "" {
+		c.tier = e.ServiceTier
+	}
 	c.count(e.Usage)
 	for _, choice := range e.Choices {
 		if choice.Index != 0 { // only one was asked for
 			continue
 		}
 		c.choice = true
-		c.delta(choice.Delta)
+		if err := c.delta(choice.Delta); err != nil {
+			return err
+		}
 		if choice.FinishReason != "" && choice.FinishReason != goopenai.FinishReasonNull {
 			c.finish = choice.FinishReason
 		}
@@ -98,7 +104,7 @@ func (c *collector) add(raw []byte, ex *exchange.Exchange) error {
 	return nil
 }
 
-func (c *collector) delta(d goopenai.ChatCompletionStreamChoiceDelta) {
+func (c *collector) delta(d goopenai.ChatCompletionStreamChoiceDelta) error {
 	if d.ReasoningContent != "" {
 		c.thinking.WriteString(d.ReasoningContent)
 		c.sink(protocol.ThinkingDelta{Thinking: d.ReasoningContent})
@@ -110,6 +116,9 @@ func (c *collector) delta(d goopenai.ChatCompletionStreamChoiceDelta) {
 	c.refused = c.refused || d.Refusal != ""
 	for _, t := range d.ToolCalls {
 		i := c.call(t)
+		if len(c.calls) > exchange.MaxParts {
+			return exchange.TooManyParts()
+		}
 		if c.calls[i].name == "" {
 			c.calls[i].name = t.Function.Name
 		}
@@ -122,6 +131,7 @@ func (c *collector) delta(d goopenai.ChatCompletionStreamChoiceDelta) {
 			c.sink(protocol.ToolCallDelta{Index: i, JSONDelta: t.Function.Arguments})
 		}
 	}
+	return nil
 }
 
 // call returns the place of the call that the piece belongs to.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 
+	"github.com/skelegent/skelegent-go/actors/provider/internal/exchange"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -72,6 +74,8 @@ func damageCases() []Case {
 		{"cut anywhere", cutAnywhere},
 		{"slow drip", slowDrip},
 		{"too large", tooLarge},
+		{"too many calls", tooManyCalls},
+		{"huge counts", hugeCounts},
 		{"nobody there", nobody},
 	}
 	return cases
@@ -102,6 +106,40 @@ func cutAnywhere(ctx context.Context, e *env) error {
 		}
 	}
 	return nil
+}
+
+// tooManyCalls sends more parts than an answer may have.
+func tooManyCalls(ctx context.Context, e *env) error {
+	a := Answer{Model: Model, Stop: protocol.StopToolUse, Usage: tokens(1, 1)}
+	for i := range exchange.MaxParts + 1 {
+		a.Calls = append(a.Calls, Call{fmt.Sprintf("c%d", i), "f", "{}"})
+	}
+	return ways(func(stream bool) error {
+		contentType, body := e.Render(a, stream)
+		e.serve(func(w http.ResponseWriter, _ *http.Request) { send(w, contentType, body) })
+		r := e.call(ctx, Prompt, stream, nil)
+		if err := failed(r, protocol.KindProviderInvalidResponse); err != nil {
+			return err
+		}
+		if want := exchange.TooManyParts().Error(); !stream && r.err.Error() != want { // a stream of it may be too large as well
+			return fmt.Errorf("%w, want %s", r.err, want)
+		}
+		return nil
+	})
+}
+
+// hugeCounts tells counts that overflow where they are added up.
+func hugeCounts(ctx context.Context, e *env) error {
+	a := Answer{Model: Model, Text: "x", Stop: protocol.StopEndTurn, Usage: tokens(math.MaxInt64/2, math.MaxInt64/2)}
+	return ways(func(stream bool) error {
+		contentType, body := e.Render(a, stream)
+		e.serve(func(w http.ResponseWriter, _ *http.Request) { send(w, contentType, body) })
+		r := e.call(ctx, Prompt, stream, nil)
+		if u := r.resp.Usage; r.err != nil || u.InputTokens > 1<<60 || u.OutputTokens > 1<<60 || u.InputTokens < 1<<40 {
+			return fmt.Errorf("%d and %d tokens, %w", u.InputTokens, u.OutputTokens, r.err)
+		}
+		return nil
+	})
 }
 
 func slowDrip(ctx context.Context, e *env) error {

@@ -63,26 +63,41 @@ func over(r result, code protocol.Code, cause error) error {
 
 func silence(ctx context.Context, e *env, n int) error {
 	return ways(func(stream bool) error {
-		_, gone := e.hang(n, stream)
-		short, cancel := context.WithTimeout(ctx, soon)
-		defer cancel()
-		r := e.call(short, Prompt, stream, nil)
-		return errors.Join(over(r, protocol.CodeTimeout, context.DeadlineExceeded), await(ctx, gone, stillOpen))
+		return late(ctx, e, stream, func() (begun, gone chan struct{}) { return e.hang(n, stream) })
 	})
+}
+
+// late calls with a deadline. One that passed before the server was asked says nothing, so the next one is longer.
+func late(ctx context.Context, e *env, stream bool, serve func() (begun, gone chan struct{})) error {
+	for wait := soon; ; wait *= 2 {
+		begun, gone := serve()
+		short, cancel := context.WithTimeout(ctx, wait)
+		r := e.call(short, Prompt, stream, nil)
+		cancel()
+		err := over(r, protocol.CodeTimeout, context.DeadlineExceeded)
+		select {
+		case <-begun:
+			return errors.Join(err, await(ctx, gone, stillOpen))
+		default:
+		}
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+	}
 }
 
 func silentError(ctx context.Context, e *env) error {
 	return ways(func(stream bool) error {
-		gone := make(chan struct{})
-		e.serve(func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(http.StatusInternalServerError)
-			flush(w)
-			e.gone(r, gone)
+		return late(ctx, e, stream, func() (begun, gone chan struct{}) {
+			begun, gone = make(chan struct{}), make(chan struct{})
+			e.serve(func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusInternalServerError)
+				flush(w)
+				close(begun)
+				e.gone(r, gone)
+			})
+			return begun, gone
 		})
-		short, cancel := context.WithTimeout(ctx, soon)
-		defer cancel()
-		r := e.call(short, Prompt, stream, nil)
-		return errors.Join(over(r, protocol.CodeTimeout, context.DeadlineExceeded), await(ctx, gone, stillOpen))
 	})
 }
 

@@ -2,7 +2,6 @@ package responses
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"strings"
 
@@ -57,7 +56,7 @@ func (a *answer) read(ctx context.Context, ex *exchange.Exchange, body io.Reader
 		return ex.Failure(ctx, err)
 	}
 	var r response
-	if err := json.Unmarshal(raw, &r); err != nil {
+	if err := exchange.Unmarshal(raw, &r); err != nil {
 		return ex.Failure(ctx, err)
 	}
 	if r.Status == "" { // some send errors with status 200
@@ -101,6 +100,9 @@ func (a *answer) end(ex *exchange.Exchange, r response) error {
 // at returns the output at index, a new one if there is none.
 func (a *answer) at(index int, kind string) (*output, error) {
 	o, ok := a.byIndex[index]
+	if !ok && len(a.outputs) >= exchange.MaxParts {
+		return nil, exchange.TooManyParts()
+	}
 	if !ok {
 		o = &output{kind: kind, number: -1}
 		a.byIndex[index] = o

@@ -21,7 +21,8 @@ func newPriceList(own provider.Prices) priceList {
 	return priceList{Prices: openai.ListPrices(), listed: true}
 }
 
-// cost prices a call by the model that answered, else by the one that was asked for. The tier is what the server says
+// cost prices a call by the model that answered; where the prices are the user's, who may have named what is asked for, else
+// by that. The tier is what the server says
 // that it used, empty if it does not; then the one that was asked for counts.
 func (l priceList) cost(answered, tier string, req protocol.InferRequest, usage protocol.TokenUsage) *protocol.Decimal {
 	if tier == "" {
@@ -29,6 +30,9 @@ func (l priceList) cost(answered, tier string, req protocol.InferRequest, usage 
 	}
 	if l.listed && tier != "" && tier != "auto" && tier != "default" {
 		return nil
+	}
+	if l.listed {
+		return l.CostOf(usage, answered)
 	}
 	return l.CostOf(usage, answered, req.Model)
 }

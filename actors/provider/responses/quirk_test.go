@@ -306,3 +306,13 @@ func TestSaid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// An answer within the limit of bytes can have millions of values, each of which takes hundreds of bytes to read.
+func TestFloodOfValues(t *testing.T) {
+	t.Parallel()
+	r := `{"status":"completed","output":[` + strings.Repeat("{},", 100_000) + "{}]}"
+	for _, reply := range []string{r, data(`{"type":"response.completed","response":` + r + `}`)} {
+		_, _, err := ask(t, reply)
+		wantKind(t, reply[:10], err, protocol.KindProviderInvalidResponse)
+	}
+}

@@ -293,6 +293,8 @@ func TestHead(t *testing.T) {
 	}
 	_, err = s.provider(t, responses.Config{APIKey: secret.Env("SKG_TEST_UNSET")}).Infer(t.Context(), protocol.InferRequest{}, nil)
 	wantKind(t, "unset key", err, protocol.KindProviderAuthFailed)
+	_, err = responses.New(responses.Config{Organization: "a\r\nX-B: c", HTTPClient: &http.Client{}}).Infer(t.Context(), protocol.InferRequest{}, nil)
+	wantKind(t, "organization", err, protocol.KindProviderInvalidRequest)
 	for _, url := range []string{"://", "ftp://host", "localhost:80"} {
 		_, err := responses.New(responses.Config{BaseURL: url, HTTPClient: &http.Client{}}).Infer(t.Context(), protocol.InferRequest{}, nil)
 		wantKind(t, url, err, protocol.KindProviderInvalidRequest)

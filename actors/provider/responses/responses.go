@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/actors/provider/internal/exchange"
@@ -54,6 +55,9 @@ func (c Config) validate() error {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return protocol.ErrInvalidRequest("the base URL is not an http or https address", 0)
+	}
+	if strings.ContainsFunc(c.Organization, unicode.IsControl) { // no header; the network would be blamed for it
+		return protocol.ErrInvalidRequest("the name of the organization has control characters", 0)
 	}
 	return nil
 }

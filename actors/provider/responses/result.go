@@ -105,6 +105,6 @@ func (a *answer) usage() (protocol.TokenUsage, bool) {
 }
 
 func natural(n int) *uint64 {
-	u := uint64(max(0, n))
+	u := exchange.Count(n)
 	return &u
 }

@@ -60,7 +60,7 @@ func (a *answer) event(ctx context.Context, ex *exchange.Exchange, ev exchange.E
 		return nil
 	}
 	var e event
-	if err := json.Unmarshal(ev.Data, &e); err != nil {
+	if err := exchange.Unmarshal(ev.Data, &e); err != nil {
 		return ex.Failure(ctx, err)
 	}
 	return take(a, ex, e)

@@ -13,7 +13,8 @@
 //   - One attempt. Nothing is sent twice and no redirect is followed, which would take the key and the prompt elsewhere. A
 //     client library has retries of its own, which its provider turns off.
 //   - The connection closes when ctx ends; the error is then a timeout or a cancellation.
-//   - Answers are bounded (Config.MaxAnswer), and so are errors' bodies, waits, lines and events.
+//   - Answers are bounded (Config.MaxAnswer), and so are errors' bodies, waits, lines and events, and with Unmarshal the
+//     number of values in them, which decides how much memory they take.
 //   - What a server says reaches an error as at most a line, without the key and without pieces of the prompt; the answer
 //     to a rejected key is not repeated at all.
 //
