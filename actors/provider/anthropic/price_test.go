@@ -35,8 +35,6 @@ func TestPrices(t *testing.T) {
 		{"long", answer("claude-sonnet-4-5", strings.Replace(tokens, "100000", "1000000", 1)), anthropic.Config{}, "6.63"},
 		{"long by a token of the cache", answer("claude-sonnet-4-5", strings.Replace(tokens, "50000", "50001", 1)), anthropic.Config{}, "1.2300006"},
 		{"long at one price", answer("claude-sonnet-4-6", strings.Replace(tokens, "50000", "50001", 1)), anthropic.Config{}, "0.6525003"},
-		{"long for haiku", answer("claude-haiku-5-5", `"input_tokens":100001,"output_tokens":0`), anthropic.Config{}, "0.0500005"},
-		{"short for haiku", answer("claude-haiku-5-5", `"input_tokens":100000,"output_tokens":0`), anthropic.Config{}, "0.01"},
 		{"standard tier", answer("claude-haiku-4-5", `"input_tokens":1000,"output_tokens":0,"service_tier":"standard","inference_geo":"global"`), anthropic.Config{}, "0.001"},
 		{"another tier", answer("claude-haiku-4-5", `"input_tokens":1000,"output_tokens":0,"service_tier":"priority"`), anthropic.Config{}, ""},
 		{"another tier, own prices", answer("mine", `"input_tokens":1000,"output_tokens":0,"service_tier":"priority"`), anthropic.Config{Prices: own}, "0.001"},
@@ -66,7 +64,7 @@ func TestQuote(t *testing.T) {
 	p := anthropic.New(anthropic.Config{HTTPClient: client})
 	for model, want := range map[string]string{
 		"": "5", "claude-haiku-4-5-20251001": "5", "claude-3-5-haiku-latest": "4", "claude-sonnet-4-20250514": "15", "claude-sonnet-4-5": "15",
-		"claude-opus-4-5": "25", "claude-opus-4-0": "75", "claude-haiku-5-5": "2.50", "claude-haiku": "", "claude-opus-4-5-fast": "", "llama": "",
+		"claude-opus-4-5": "25", "claude-opus-4-0": "75", "claude-haiku": "", "claude-opus-4-5-fast": "", "llama": "",
 	} {
 		price, ok := p.Quote(model)
 		if got := price.Output.String(); ok != (want != "") || ok && got != want || p.Priced(model) != ok {

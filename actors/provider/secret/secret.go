@@ -9,6 +9,7 @@ package secret
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -77,14 +78,14 @@ func Static(value string) Source {
 func None() Source { return nil }
 
 // Resolve returns the secret without white space around it, empty for None. Its error is an *Error of the kind auth
-// failed, unless a source of your own returns another.
+// failed, unless a source of your own returns another *Error, or ctx has ended.
 func (s Source) Resolve(ctx context.Context) (string, error) {
 	if s == nil {
 		return "", nil
 	}
 	v, err := s(ctx)
 	if err != nil {
-		return "", err
+		return "", failure(ctx, err)
 	}
 	v = strings.TrimSpace(v)
 	if v == "" {
@@ -96,6 +97,18 @@ func (s Source) Resolve(ctx context.Context) (string, error) {
 		}
 	}
 	return v, nil
+}
+
+// failure is the error of a source as a provider returns it. What it says may be anything, so it is only the cause.
+func failure(ctx context.Context, err error) error {
+	var coded *protocol.Error
+	switch {
+	case errors.As(err, &coded):
+		return err
+	case ctx.Err() != nil:
+		return protocol.AsError(ctx.Err()).Because(err)
+	}
+	return protocol.ErrAuthFailed("the source of the API key failed").Because(err)
 }
 
 // String returns [REDACTED].
