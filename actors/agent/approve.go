@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/actors/tool"
@@ -35,15 +34,9 @@ func (r *run) approve(ctx context.Context, pending []pendingCall, said *protocol
 	if text, ok := said.AsText(); !ok || text != "" || len(said.Blocks()) > 0 {
 		req.Context = said
 	}
-	ids := map[string]bool{}
 	for _, p := range pending {
-		id := p.call.ID
-		for n := 2; ids[id]; n++ { // providers repeat them
-			id = fmt.Sprintf("%s-%d", p.call.ID, n)
-		}
-		ids[id] = true
 		req.Pending = append(req.Pending, protocol.PendingToolCall{
-			CallID: id, ToolName: p.call.Name, ToolInput: p.call.Input, Reason: p.reason,
+			CallID: p.call.ID, ToolName: p.call.Name, ToolInput: p.call.Input, Reason: p.reason,
 		})
 	}
 	decisions, err := step.Approval(ctx, req, step.Deadline(r.cfg.ApprovalTime))
@@ -52,8 +45,8 @@ func (r *run) approve(ctx context.Context, pending []pendingCall, said *protocol
 		return nil, r.broken(ctx, err)
 	}
 	verdicts := make(map[int]verdict, len(pending))
-	for i, p := range pending {
-		d := decisions[req.Pending[i].CallID]
+	for _, p := range pending {
+		d := decisions[p.call.ID]
 		v := verdict{input: d.Input}
 		switch {
 		case expired:

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/shopspring/decimal"
@@ -100,7 +102,7 @@ func (r *run) settleCalls(ctx context.Context, all []*prepared, said *protocol.C
 		}
 	}
 	if len(pending) > 0 && r.cfg.RunSafeCalls {
-		if end := r.makeCalls(ctx, all, func(p *prepared) bool { return !p.pending }); end != nil {
+		if end := r.makeCalls(ctx, all, func(p *prepared) bool { return !p.pending }); end != nil && (r.durable || !end.limit()) {
 			return end
 		}
 	}
@@ -156,16 +158,7 @@ func plan(all []*prepared, due func(*prepared) bool) (batches [][]*prepared) {
 // batch makes calls side by side and takes in what they came to, in their order. Where one has to stop the run before it is
 // made, those before it are made.
 func (r *run) batch(ctx context.Context, batch []*prepared) *stop {
-	var end *stop
-	for i, p := range batch {
-		if p.op.Skipped {
-			continue
-		}
-		if end = r.ready(ctx, p); end != nil {
-			batch = batch[:i]
-			break
-		}
-	}
+	batch, end := r.ready(ctx, batch)
 	r.share(batch)
 	r.together(ctx, batch)
 	for _, p := range batch { // one that unwinds leaves the others recorded, but nothing more is taken in
@@ -173,24 +166,53 @@ func (r *run) batch(ctx context.Context, batch []*prepared) *stop {
 			return p.end
 		}
 	}
+	var first *stop
 	for _, p := range batch {
-		if stopped := r.take(ctx, p); stopped != nil && (end == nil || end.err == nil && stopped.err != nil) {
-			end = stopped
+		if stopped := r.take(ctx, p); stopped.before(first) {
+			first = stopped
 		}
 	}
-	return end
+	return cmp.Or(first, end)
 }
 
-// ready gives a call its place in the log and looks at the limits.
-func (r *run) ready(ctx context.Context, p *prepared) *stop {
-	p.at = step.Next(ctx)
-	var err error
-	if p.known, err = p.at.Known(ctx); err != nil {
-		return r.broken(ctx, err)
+// before reports whether the run stops as s says although an earlier call would stop it as other says.
+func (s *stop) before(other *stop) bool {
+	switch {
+	case s == nil || other == nil:
+		return s != nil
+	case s.err != nil || other.err != nil:
+		return other.err == nil
 	}
-	r.c.Replaying(p.known)
-	p.rejected, p.declared = r.rejected[p.op.Call.Name], r.c.Effects()
-	return r.mustStop(ctx, false, p.known)
+	return s.exit.Kind() == protocol.ExitInterceptorHalt && other.exit.Kind() != protocol.ExitInterceptorHalt
+}
+
+// ready gives calls their places in the log and looks at the limits. It returns those that are to be made, or were before a crash,
+// and how the run stops where that is not all.
+func (r *run) ready(ctx context.Context, batch []*prepared) (due []*prepared, end *stop) {
+	begun := false // then there was money for all, and children have some of it
+	for _, p := range batch {
+		if p.op.Skipped {
+			continue
+		}
+		p.at = step.Next(ctx)
+		var err error
+		if p.known, err = p.at.Known(ctx); err != nil {
+			return nil, r.broken(ctx, err)
+		}
+		begun = begun || p.known
+	}
+	for _, p := range batch {
+		if !p.op.Skipped {
+			p.rejected, p.declared = r.rejected[p.op.Call.Name], r.c.Effects()
+			if stopped := r.mustStop(ctx, false, p.known, begun); stopped != nil {
+				end = cmp.Or(end, stopped)
+				continue
+			}
+		}
+		due = append(due, p)
+	}
+	r.c.Replaying(begun)
+	return due, end
 }
 
 // share divides the money that is left among the calls of a batch that spend it; if none says that it does, among all.
@@ -250,6 +272,11 @@ func (r *run) together(ctx context.Context, batch []*prepared) {
 }
 
 func (r *run) make(ctx context.Context, p *prepared) {
+	defer func() {
+		if v := recover(); v != nil { // in a text of the config's; a tool's is an error
+			p.end = r.crashed(v)
+		}
+	}()
 	switch {
 	case p.op.Skipped:
 	case p.at.Durable():
@@ -275,6 +302,9 @@ func (r *run) take(ctx context.Context, p *prepared) *stop {
 		return r.outOfTime(ctx)
 	}
 	if o.err == nil {
+		if slices.ContainsFunc(r.c.Effects(), isHandoff) { // by one beside it; there is one new owner
+			o.Effects = slices.DeleteFunc(slices.Clone(o.Effects), isHandoff)
+		}
 		r.c.PushEffect(o.Effects...)
 	}
 	left := r.stopped(ctx, r.c.Leave(ctx, p.op))

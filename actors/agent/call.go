@@ -2,35 +2,67 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.uber.org/zap"
 
+	"github.com/skelegent/skelegent-go/actors/budget"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// repair makes calls fit to be kept: each has an id, and an input that is JSON. What a model wrote that is none becomes
-// a string, which no tool accepts, so that the model sees what it wrote.
-func (r *run) repair(calls []protocol.ToolCall) []protocol.ToolCall {
-	calls = slices.Clone(calls) // they are the provider's
+// repair makes the calls of an answer fit to be kept and shown to a model again: each has an id of its own, a name that providers
+// take, and an input that is JSON. What a model wrote that is none becomes a string, which no tool accepts, so that the model sees
+// what it wrote; so does nothing at the end of an answer that was cut, where something was to follow.
+func (r *run) repair(resp protocol.InferResponse) []protocol.ToolCall {
+	calls := slices.Clone(resp.ToolCalls) // they are the provider's
+	ids := map[string]int{}               // how often each was given, or asked for
 	for i := range calls {
 		c := &calls[i]
-		if c.ID == "" {
+		c.Name = nameable(c.Name)
+		if c.ID == "" || len(c.ID) > maxShown {
 			c.ID = fmt.Sprintf("call_%d_%d", r.c.Metrics().Turns+1, i+1)
 		}
-		if len(bytes.TrimSpace(c.Input)) == 0 {
+		for id := c.ID; ids[c.ID] > 0; c.ID = fmt.Sprintf("%s-%d", id, ids[id]) {
+			ids[id]++
+		}
+		ids[c.ID]++
+		input := string(bytes.TrimSpace(c.Input))
+		switch {
+		case resp.StopReason == protocol.StopMaxTokens && i == len(calls)-1 && (input == "" || input == `{}`):
+			c.Input = json.RawMessage(`""`)
+		case input == "":
 			c.Input = json.RawMessage(`{}`)
-		} else if !json.Valid(c.Input) {
+		case !json.Valid(c.Input):
 			c.Input, _ = protocol.Marshal(string(c.Input)) // a string always marshals
 		}
 	}
 	return calls
+}
+
+// maxName is how much is kept of a name that no tool has.
+const maxName = 64
+
+// nameable returns a tool's name as it is, and of any other what providers take.
+func nameable(name string) string {
+	if tool.CheckName(name) == nil {
+		return name
+	}
+	clean := []byte(name[:min(len(name), maxName)])
+	for i := range clean {
+		if tool.CheckName(string(clean[i:i+1])) != nil {
+			clean[i] = '_'
+		}
+	}
+	return cmp.Or(string(clean), "unnamed")
 }
 
 // outcome is what a call came to, as the log of a durable run has it.
@@ -87,7 +119,47 @@ func (r *run) use(ctx context.Context, p *prepared, key string) (tool.Result, er
 	}
 	ctx = tool.WithRun(alone(ctx), tool.Run{Session: r.session, Declared: p.declared, IdempotencyKey: key})
 	ctx = protocol.WithCall(ctx, protocol.Call{Budget: p.budget})
-	return tool.Call(ctx, p.tool, bytes.Clone(p.op.Call.Input))
+	if r.account == nil {
+		return call(ctx, p.tool, bytes.Clone(p.op.Call.Input))
+	}
+	part := r.account.Part()
+	res, err := call(budget.With(ctx, part), p.tool, bytes.Clone(p.op.Call.Input))
+	charge(part, res)
+	return res, err
+}
+
+// charge takes what a call cost from an account, but for what runs within have.
+func charge(part *budget.Account, res tool.Result) {
+	var rest protocol.Decimal
+	if res.Cost != nil {
+		rest.Decimal = res.Cost.Sub(part.Spent().Decimal)
+	}
+	part.Spend(rest, res.UnpricedCalls-min(res.UnpricedCalls, part.Unknown()))
+}
+
+// call calls a tool in a goroutine of its own: a tool may end that.
+func call(ctx context.Context, t tool.Tool, input json.RawMessage) (tool.Result, error) {
+	var res tool.Result
+	err := error(protocol.ErrToolFailed("the tool ended without a result; this is a defect of the tool"))
+	var over sync.WaitGroup
+	over.Go(func() {
+		defer func() {
+			if v := recover(); v != nil { // at what it returned
+				res, err = tool.Result{}, protocol.ErrToolFailed("the tool crashed; this is a defect of the tool").
+					Because(&tool.PanicError{Value: v, Stack: debug.Stack()})
+			}
+		}()
+		made, failed := tool.Call(ctx, t, input)
+		if made.Cost != nil && made.Cost.IsNegative() { // nobody knows what it was
+			made.Cost, made.UnpricedCalls = nil, made.UnpricedCalls+1
+		}
+		for _, e := range made.Effects {
+			_ = e.Kind() // of nothing there is none
+		}
+		res, err = made, failed
+	})
+	over.Wait()
+	return res, err
 }
 
 // key is the idempotency key of the nth call outside of a durable run.
@@ -146,7 +218,7 @@ func isBadInput(err error) bool {
 // failed counts a failure and returns how the run stops if it does.
 func (r *run) failed(ctx context.Context, c protocol.ToolCall, err error) *stop {
 	if ctx.Err() != nil { // not the tool's failure
-		return r.mustStop(ctx, true, false)
+		return r.mustStop(ctx, true, false, false)
 	}
 	if isBadInput(err) {
 		r.rejected[c.Name]++

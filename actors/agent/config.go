@@ -192,8 +192,11 @@ func New(cfg Config) (*Agent, error) {
 		if a.output, err = newOutput(*cfg.Output); err != nil {
 			return nil, cfg.refuse(err)
 		}
+		if _, taken := tools.Get(a.output.Name); taken && a.output.Mode == OutputTool {
+			return nil, cfg.refuse(fmt.Errorf("output: there is a tool with the name %s", a.output.Name))
+		}
 	}
-	if a.bounds(nil, nil).cost != nil && !a.priced(cfg.Model) {
+	if a.bounds(nil, nil).cost != nil && !cfg.priced(cfg.Model) {
 		return nil, cfg.refuse(noPrice(cfg.Model))
 	}
 	return a, nil
@@ -220,8 +223,8 @@ func (c Config) refuse(err error) error {
 func (a *Agent) Describe() (model, systemPrompt string) { return a.cfg.Model, a.cfg.System }
 
 // priced reports whether the provider knows, or may know, what calls of model cost.
-func (a *Agent) priced(model string) bool {
-	p, ok := a.cfg.Provider.(provider.Pricer)
+func (c *Config) priced(model string) bool {
+	p, ok := c.Provider.(provider.Pricer)
 	return !ok || p.Priced(model)
 }
 

@@ -23,6 +23,8 @@
 // approval, none of that answer is made before, unless Config.RunSafeCalls. A model sees and can call the same tools. Whatever
 // a tool does wrong is told to the model.
 //
+// A panic, of the provider or a rule for instance, ends the run as failed; one of a tool is told to the model.
+//
 // Failed model calls are tried again here and nowhere else; see Retry. Once a model call was answered, what was paid and
 // declared is not thrown away: the run ends with an output whatever happens, unless the caller's context has ended.
 //
@@ -57,8 +59,8 @@
 //
 // # Concurrency
 //
-// An Agent is safe for concurrent use. The only goroutines that it starts are those of tool calls that run side by side; they are
-// over before Execute goes on.
+// An Agent is safe for concurrent use. The only goroutines that it starts are those of tool calls; they are over before Execute
+// goes on. Functions of the Config that say how the model is told something are called side by side, too.
 //
 // # What it is not
 //

@@ -80,7 +80,17 @@ func (r *run) ask(ctx context.Context, at step.At, name string, req protocol.Inf
 	if err := protocol.Unmarshal(e.Result, &resp); err != nil {
 		return resp, &stop{err: err}
 	}
+	var how asked
+	if err := json.Unmarshal(e.Result, &how); err != nil {
+		return resp, &stop{err: err}
+	}
+	r.squeezed = how.Squeezed
 	return resp, nil
+}
+
+// asked is what is recorded beside an answer of how it was asked for.
+type asked struct {
+	Squeezed bool `json:"squeezed,omitempty"`
 }
 
 // askFor makes a model call for a rule, at a place of its own.
@@ -90,14 +100,14 @@ func (r *run) askFor(ctx context.Context, name string, req protocol.InferRequest
 	if err != nil {
 		return protocol.InferResponse{}, r.broken(ctx, err)
 	}
-	if end := r.mustStop(ctx, false, known); end != nil {
+	if end := r.mustStop(ctx, false, known, known); end != nil {
 		return protocol.InferResponse{}, end
 	}
 	if req.Model == "" {
 		req.Model = r.c.Params.Model
 	}
+	defer func(squeezed bool) { r.aside, r.squeezed = false, squeezed }(r.squeezed)
 	r.aside = true
-	defer func() { r.aside = false }()
 	resp, err := r.ask(ctx, at, name, req)
 	var end *stop
 	if errors.As(err, &end) && end.err != nil && ctx.Err() == nil { // the rule may go on without an answer
@@ -116,7 +126,7 @@ func (s *stop) orNil() error {
 
 // answered is what is recorded of a model's answer: what it adds, never what it was asked.
 func (r *run) answered(resp protocol.InferResponse) (e journal.Entry, err error) {
-	resp.ToolCalls = r.repair(resp.ToolCalls)
+	resp.ToolCalls = r.repair(resp)
 	if resp.StopReason == "" {
 		resp.StopReason = protocol.StopEndTurn
 	}
@@ -126,6 +136,9 @@ func (r *run) answered(resp protocol.InferResponse) (e journal.Entry, err error)
 	}
 	if err := protocol.Unmarshal(e.Result, new(protocol.InferResponse)); err != nil {
 		return e, err
+	}
+	if how := encoded(asked{r.squeezed}); len(how) > len(`{}`) {
+		e.Result = append(append(e.Result[:len(e.Result)-1], ','), how[1:]...)
 	}
 	info := struct {
 		Model      string              `json:"model"`
@@ -150,7 +163,11 @@ func (r *run) perform(ctx context.Context, p *prepared) {
 	spec := step.Spec{Kind: journal.StepTool, Name: c.Name}
 	if p.tool != nil && !tool.CanRepeat(p.tool) {
 		spec.Unknown = func() journal.Entry { return recorded(c, unknownOutcome()) }
-		spec.Info = encoded(assembled(c))
+		begun := assembled(c)
+		if len(begun.Input) > maxShown { // what was called is in the answer
+			begun.Input = nil
+		}
+		spec.Info = encoded(begun)
 	}
 	var live outcome
 	e, err := p.at.Run(ctx, spec, func(ctx context.Context) (journal.Entry, error) {

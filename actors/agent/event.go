@@ -120,6 +120,9 @@ func (r *run) attempt(ctx context.Context, req protocol.InferRequest) (protocol.
 		sink = nil
 	}
 	resp, err := r.cfg.Provider.Infer(ctx, req, sink)
+	if resp.Cost != nil && resp.Cost.IsNegative() { // nobody knows what it was
+		resp.Cost = nil
+	}
 	if err == nil && !r.durable {
 		r.events.Emit(protocol.EventInferenceCompleted, inferenceCompleted{
 			Model: resp.Model, Usage: resp.Usage, Cost: resp.Cost, StopReason: resp.StopReason, ToolCalls: len(resp.ToolCalls),

@@ -98,13 +98,12 @@ func (r *run) infer(ctx context.Context, req protocol.InferRequest) (protocol.In
 	if end != nil {
 		return protocol.InferResponse{}, end
 	}
+	defer reserved.Release()
 	resp, end := r.insist(ctx, req)
-	if end != nil {
-		reserved.Release()
-		return resp, end
+	if end == nil {
+		reserved.Settle(resp.Cost)
 	}
-	reserved.Settle(resp.Cost)
-	return resp, nil
+	return resp, end
 }
 
 func (r *run) insist(ctx context.Context, req protocol.InferRequest) (protocol.InferResponse, *stop) {

@@ -143,6 +143,12 @@ func (s *stop) As(target any) bool {
 	return false
 }
 
+// limit reports whether the run ends as one for which a person's approval would come first.
+func (s *stop) limit() bool {
+	kind := s.exit.Kind()
+	return s.err == nil && (kind == protocol.ExitBudgetExhausted || kind == protocol.ExitTimeout)
+}
+
 // Unwrap returns the error that the run ends with, if any.
 func (s *stop) Unwrap() error { return s.err }
 
@@ -165,8 +171,9 @@ func ended(ctx context.Context) *stop {
 }
 
 // mustStop returns how the run stops before another turn or tool call, nil if it need not. The order of the checks is the
-// specification's. Time does not stop a durable run before what its log already knows.
-func (r *run) mustStop(ctx context.Context, turn, known bool) *stop {
+// specification's. Time does not stop a durable run before what its log already knows, nor does its budget before what it has
+// paid for.
+func (r *run) mustStop(ctx context.Context, turn, known, paid bool) *stop {
 	end := ended(ctx)
 	if end != nil && end.err != nil { // nobody waits for an output
 		return end
@@ -174,7 +181,7 @@ func (r *run) mustStop(ctx context.Context, turn, known bool) *stop {
 	switch {
 	case turn && r.c.Metrics().Turns >= r.bounds.turns:
 		return exit(protocol.ExitMaxTurns)
-	case r.spent(turn, known):
+	case r.spent(turn, paid):
 		return exit(protocol.ExitBudgetExhausted)
 	case !known && r.late():
 		return exit(protocol.ExitTimeout)
@@ -202,15 +209,15 @@ func (r *run) timed(ctx context.Context, known bool) (context.Context, context.C
 
 // outOfTime returns how a durable run stops whose step was interrupted.
 func (r *run) outOfTime(ctx context.Context) *stop {
-	if end := r.mustStop(ctx, true, false); end != nil {
+	if end := r.mustStop(ctx, true, false, false); end != nil {
 		return end
 	}
 	return exit(protocol.ExitTimeout)
 }
 
 // spent reports whether no more money, or for another turn no more tool calls, are left. Money whose amount is not known is too much for any limit.
-// The budget of a durable run is what is left now, so it does not count for what the log knows.
-func (r *run) spent(turn, known bool) bool {
+// The budget of a durable run is what is left now, so it does not count for what is paid.
+func (r *run) spent(turn, paid bool) bool {
 	m := r.c.Metrics()
 	if turn && r.bounds.calls != nil && m.ToolCalls >= *r.bounds.calls {
 		return true
@@ -218,7 +225,7 @@ func (r *run) spent(turn, known bool) bool {
 	if r.bounds.cost != nil && (m.UnpricedCalls > 0 || m.Cost.GreaterThan(*r.bounds.cost)) {
 		return true
 	}
-	return !known && r.budget() != nil && (m.UnpricedCalls > 0 || r.overBudget())
+	return !paid && r.budget() != nil && (m.UnpricedCalls > 0 || r.overBudget())
 }
 
 // overBudget reports whether the budget of a durable run is used up. As with every limit, a run that spent exactly as much
@@ -231,9 +238,14 @@ func (r *run) overBudget() bool {
 	return !left.IsPositive() && (r.allowance == nil || !spent.Equal(r.allowance.Decimal))
 }
 
-// left returns the money that tools may spend, nil if there is no limit.
+// left returns the money that the next calls may spend, nil if there is no limit.
 func (r *run) left() *protocol.Decimal {
 	left := r.budget()
+	if r.account != nil {
+		if shared := r.account.Left(); shared != nil && (left == nil || shared.LessThan(left.Decimal)) {
+			left = shared
+		}
+	}
 	if r.bounds.cost == nil {
 		return left
 	}

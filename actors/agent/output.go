@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/skelegent/skelegent-go/actors/engine"
+	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -105,6 +106,9 @@ func newOutput(o Output) (*output, error) {
 	if len(o.Schema) == 0 {
 		o.Schema = json.RawMessage(`{}`)
 	}
+	if err := tool.CheckSchema(o.Schema); err != nil {
+		return nil, fmt.Errorf("output: schema: %w", err)
+	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(o.Schema, &s); err != nil {
 		return nil, fmt.Errorf("output: schema: %w", err)
@@ -165,6 +169,24 @@ func (o *output) resultIn(c protocol.ToolCall) (json.RawMessage, error) {
 	return in.Result, o.validate(in.Result)
 }
 
+// results reads the first result that fits from the calls of an answer. If none does, preset is what each call of the output's tool
+// comes to, and wrong what is wrong with the last; that is nil where there is none.
+func (o *output) results(calls []protocol.ToolCall) (result json.RawMessage, preset []*engine.ToolCall, wrong error) {
+	preset = make([]*engine.ToolCall, len(calls))
+	for i, c := range calls {
+		if c.Name != o.Name {
+			continue
+		}
+		result, err := o.resultIn(c)
+		if err == nil {
+			return result, nil, nil
+		}
+		wrong, preset[i] = err, &engine.ToolCall{Call: c}
+		preset[i].Skip("Validation error: "+clipped(err), true)
+	}
+	return nil, preset, wrong
+}
+
 const noOutput = "model completed without producing structured output"
 
 // produce deals with an answer where the run has to end with a structured output. Calls beside one that gives the result are not
@@ -172,29 +194,20 @@ const noOutput = "model completed without producing structured output"
 func (r *run) produce(ctx context.Context, resp protocol.InferResponse, said *protocol.Content) *stop {
 	o := r.output
 	calls := resp.ToolCalls
-	if r.single && o.Mode == OutputText {
-		calls = nil
-	}
 	if o.Mode == OutputTool {
-		for i, c := range calls {
-			if c.Name != o.Name {
-				continue
+		result, preset, wrong := o.results(calls)
+		switch {
+		case result != nil:
+			return r.finish(ctx, resp, produced(result), said)
+		case wrong != nil:
+			if end := r.check(ctx, r.again(wrong)); end != nil {
+				return end
 			}
-			result, err := o.resultIn(c)
-			if err == nil {
-				return r.finish(ctx, resp, produced(result), said)
-			}
-			if end := r.again(err); end != nil {
-				return r.finish(ctx, resp, end, said)
-			}
-			preset := make([]*engine.ToolCall, len(calls))
-			preset[i] = &engine.ToolCall{Call: c}
-			preset[i].Skip("Validation error: "+clipped(err), true)
 			return r.useTools(ctx, calls, said, preset...)
 		}
 	}
 	switch {
-	case len(calls) > 0:
+	case len(calls) > 0 && !r.single:
 		return r.finish(ctx, resp, nil, said)
 	case resp.StopReason == protocol.StopMaxTokens:
 		return r.finish(ctx, resp, &stop{exit: ExitTruncated, message: said}, said)
@@ -211,12 +224,8 @@ func (r *run) produce(ctx context.Context, resp protocol.InferResponse, said *pr
 	if err == nil {
 		return r.finish(ctx, resp, produced(result), said)
 	}
-	end := r.again(err)
-	if end == nil && r.single {
-		end = &stop{exit: protocol.InterceptorHalt(failedOutput(0, err)), message: said}
-	}
-	if end != nil {
-		return r.finish(ctx, resp, end, said)
+	if end := r.check(ctx, r.again(err)); end != nil {
+		return end
 	}
 	return r.do(ctx, engine.InjectMessages{Messages: []protocol.Message{
 		protocol.NewMessage(protocol.RoleUser, protocol.TextContent("Validation error: "+clipped(err))),
@@ -225,7 +234,7 @@ func (r *run) produce(ctx context.Context, resp protocol.InferResponse, said *pr
 
 // again counts a result that does not fit, and returns how the run stops if the model may not try again.
 func (r *run) again(err error) *stop {
-	if int(r.retries) >= r.output.MaxRetries {
+	if r.single || int(r.retries) >= r.output.MaxRetries {
 		return &stop{exit: protocol.InterceptorHalt(failedOutput(int(r.retries), err))}
 	}
 	r.retries++

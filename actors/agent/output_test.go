@@ -105,7 +105,7 @@ func TestOutputNative(t *testing.T) {
 	if !ok || !strings.Contains(string(f.Schema), "population") {
 		t.Errorf("got %v", m.asks[0].ResponseFormat)
 	}
-	for _, bad := range []agent.Output{{Mode: "xml"}, {Schema: json.RawMessage(`{`)}, {Schema: json.RawMessage(`{"$ref":"#/nowhere"}`)}} {
+	for _, bad := range []agent.Output{{Mode: "xml"}, {Schema: json.RawMessage(`{`)}, {Schema: json.RawMessage(`{"$ref":"#/nowhere"}`)}, {Schema: json.RawMessage(`{"allOf":[{"$ref":"#"}]}`)}} {
 		if _, err := agent.New(agent.Config{Provider: m, Output: &bad}); protocol.CodeOf(err) != protocol.CodeInvalidInput {
 			t.Errorf("%+v: got %v", bad, err)
 		}

@@ -16,11 +16,12 @@ const minAnswer = 64
 // What a request takes is an estimate, unless Config.Count is exact.
 func (r *run) reserve(req *protocol.InferRequest) (*budget.Reservation, *stop) {
 	r.squeezed = false
+	if r.spent(false, false) { // by what a rule asked since the turn began
+		return nil, exit(protocol.ExitBudgetExhausted)
+	}
 	available := r.left()
-	if r.account != nil {
-		if left := r.account.Left(); left != nil && (available == nil || left.LessThan(available.Decimal)) {
-			available = left
-		}
+	if available != nil && !r.cfg.priced(req.Model) { // a rule's choice
+		return nil, r.giveUp(r.log, noPrice(req.Model), protocol.Exit(protocol.ExitBudgetExhausted))
 	}
 	most := protocol.Decimal{}
 	if available != nil {
@@ -42,14 +43,17 @@ func (r *run) reserve(req *protocol.InferRequest) (*budget.Reservation, *stop) {
 // bound returns the most that a call can cost, 0 if nobody knows, and false if it is more than what is available.
 func (r *run) bound(req *protocol.InferRequest, available decimal.Decimal) (protocol.Decimal, bool) {
 	quoter, ok := r.cfg.Provider.(provider.Quoter)
-	if !ok || req.MaxTokens == nil {
+	if !ok {
 		return protocol.Decimal{}, true
 	}
 	price, ok := quoter.Quote(req.Model)
 	if !ok {
 		return protocol.Decimal{}, true
 	}
-	in := uint64(r.c.Tokens())
+	if req.MaxTokens == nil { // else nobody could say what it costs at most
+		req.MaxTokens = &r.cfg.MaxTokens
+	}
+	in := uint64(r.c.TokensOf(*req))
 	most := price.Bound(in, uint64(*req.MaxTokens))
 	if most.LessThanOrEqual(available) {
 		return most, true

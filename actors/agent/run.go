@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"go.uber.org/zap"
@@ -43,14 +45,32 @@ func (a *Agent) Execute(ctx context.Context, in protocol.OperatorInput) (protoco
 		ctx, cancel = context.WithTimeoutCause(ctx, *r.bounds.duration, errMaxDuration)
 		defer cancel()
 	}
-	end := r.assemble(ctx, in)
-	for end == nil {
-		end = r.turn(ctx)
-	}
+	end := r.loop(ctx, in)
 	if end.err != nil {
 		return protocol.OperatorOutput{}, end.err
 	}
 	return r.result(end), nil
+}
+
+// loop goes on until the run ends. A panic, of the provider or of a rule for instance, ends it as failed.
+func (r *run) loop(ctx context.Context, in protocol.OperatorInput) (end *stop) {
+	defer func() {
+		if v := recover(); v != nil {
+			end = r.crashed(v)
+		}
+	}()
+	end = r.assemble(ctx, in)
+	for end == nil {
+		end = r.turn(ctx)
+	}
+	return end
+}
+
+// crashed returns how the run stops on a panic. It must be called by the function that recovered.
+func (r *run) crashed(v any) *stop {
+	r.log.Error("run panicked", zap.String("type", fmt.Sprintf("%T", v)), zap.ByteString("stack", debug.Stack()))
+	err := protocol.NewError(protocol.CodeInternal, "the run panicked; see the log")
+	return r.giveUp(r.log, err, protocol.Exit(protocol.ExitError))
 }
 
 // run is one input on its way through the loop.
@@ -109,11 +129,12 @@ func (a *Agent) begin(ctx context.Context, in protocol.OperatorInput) (*run, err
 			r.allowed = c.AllowedOperators
 		}
 	}
+	again := false // observers were told how the conversation begins
 	if info, durable := step.InfoFrom(ctx); durable {
-		r.durable, r.start = true, info.Since
+		r.durable, r.start, again = true, info.Since, info.Attempt > 1
 		r.budget, r.bounds = info.Left, a.bounds(in.Config, nil)
 	}
-	if r.limited() && !a.priced(model) {
+	if r.limited() && !a.cfg.priced(model) {
 		return nil, noPrice(model)
 	}
 	r.c = engine.New(engine.Config{
@@ -124,6 +145,7 @@ func (a *Agent) begin(ctx context.Context, in protocol.OperatorInput) (*run, err
 		},
 	})
 	r.gauge = engine.Gauge{Limits: r.bounds.limits(), Workflow: protocol.WorkflowID(string(r.c.Operator()) + "/" + inv.Instance)}
+	r.c.Replaying(again)
 	return r, nil
 }
 
@@ -208,7 +230,7 @@ func (r *run) turn(ctx context.Context) *stop {
 		return r.broken(ctx, err)
 	}
 	r.c.Replaying(known)
-	if end := r.mustStop(ctx, true, known); end != nil {
+	if end := r.mustStop(ctx, true, known, known); end != nil {
 		return end
 	}
 	if end := r.hear(ctx, at); end != nil {
@@ -222,7 +244,7 @@ func (r *run) turn(ctx context.Context) *stop {
 		return end
 	}
 	answer := &engine.Response{Response: ask.Response}
-	answer.Response.ToolCalls = r.repair(answer.Response.ToolCalls)
+	answer.Response.ToolCalls = r.repair(answer.Response)
 	if end := r.do(ctx, answer); end != nil {
 		return end
 	}
@@ -256,6 +278,14 @@ func (r *run) decide(ctx context.Context, resp protocol.InferResponse) *stop {
 
 // finish lets the rules look at whether the run ends here, and makes the calls if it does not.
 func (r *run) finish(ctx context.Context, resp protocol.InferResponse, end *stop, said *protocol.Content) *stop {
+	if end := r.check(ctx, end); end != nil {
+		return end
+	}
+	return r.useTools(ctx, resp.ToolCalls, said)
+}
+
+// check lets the rules look at whether the run ends here, and returns how it does.
+func (r *run) check(ctx context.Context, end *stop) *stop {
 	check := &engine.ExitCheck{}
 	if end != nil {
 		check.Reason = &end.exit
@@ -263,10 +293,7 @@ func (r *run) finish(ctx context.Context, resp protocol.InferResponse, end *stop
 	if halted := r.do(ctx, check); halted != nil {
 		return halted
 	}
-	if end != nil {
-		return end
-	}
-	return r.useTools(ctx, resp.ToolCalls, said)
+	return end
 }
 
 const contentFiltered = "content filter triggered"

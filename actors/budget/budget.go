@@ -22,6 +22,7 @@ type Account struct {
 	unknown  uint32 // calls whose cost is not known
 
 	parent *Reservation // what a Sub was given
+	of     *Account     // whose money it is, of a Part
 }
 
 // New returns an account with that limit; nil is none.
@@ -35,6 +36,9 @@ func New(limit *protocol.Decimal) *Account {
 
 // Left returns what is neither spent nor reserved, at least zero; nil if there is no limit.
 func (a *Account) Left() *protocol.Decimal {
+	if a.of != nil {
+		return a.of.Left()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.limit == nil {
@@ -59,6 +63,9 @@ func (a *Account) Unknown() uint32 {
 
 // Utilization is what part of the limit is spent or reserved, 0 to 1 and beyond; 0 without a limit.
 func (a *Account) Utilization() float64 {
+	if a.of != nil {
+		return a.of.Utilization()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.limit == nil {
@@ -76,6 +83,13 @@ func (a *Account) Utilization() float64 {
 func (a *Account) Reserve(amount protocol.Decimal) (*Reservation, error) {
 	if amount.IsNegative() {
 		return nil, protocol.NewError(protocol.CodeInvalidInput, "a reservation must not be negative")
+	}
+	if a.of != nil {
+		of, err := a.of.Reserve(amount)
+		if err != nil {
+			return nil, err
+		}
+		return &Reservation{from: a, amount: amount.Decimal, of: of}, nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,34 +118,45 @@ func (a *Account) Sub(amount protocol.Decimal) (*Account, error) {
 	return &Account{limit: &amount.Decimal, parent: r}, nil
 }
 
+// Part returns an account that spends a's money, and knows how much of it was spent by its own reservations.
+func (a *Account) Part() *Account { return &Account{of: a} }
+
+// Spend counts what was spent without a reservation, and calls whose cost is not known. What is less than nothing does not count.
+func (a *Account) Spend(cost protocol.Decimal, unknown uint32) {
+	for ; a != nil; a = a.of {
+		a.mu.Lock()
+		a.spent = a.spent.Add(decimal.Max(decimal.Zero, cost.Decimal))
+		a.unknown += unknown
+		a.mu.Unlock()
+	}
+}
+
 // Close gives what an account of Sub did not spend back to the one it came from. Closing again does nothing.
 func (a *Account) Close() {
 	if a.parent == nil {
 		return
 	}
-	spent, unknown := a.Spent(), a.Unknown()
+	spent := a.Spent()
 	a.parent.Settle(&spent)
-	if unknown > 0 {
-		a.parent.from.mu.Lock()
-		defer a.parent.from.mu.Unlock()
-		a.parent.from.unknown += unknown
-		a.mu.Lock()
-		a.unknown = 0
-		a.mu.Unlock()
-	}
+	a.mu.Lock()
+	unknown := a.unknown
+	a.unknown = 0
+	a.mu.Unlock()
+	a.parent.from.Spend(protocol.Decimal{}, unknown)
 }
 
 // Reservation is an amount that was set aside. A nil one is of no account.
 type Reservation struct {
 	from   *Account
 	amount decimal.Decimal
+	of     *Reservation // of whose money it is, of a Part
 	once   sync.Once
 }
 
 // Amount returns how much was set aside.
 func (r *Reservation) Amount() protocol.Decimal { return protocol.Decimal{Decimal: r.amount} }
 
-// Settle says what was spent in its place, more or less; nil is not known. Only the first Settle or Release counts, so that
+// Settle says what was spent in its place, more or less; nil is not known, nor is what would be less than nothing. Only the first Settle or Release counts, so that
 // Release can be deferred.
 func (r *Reservation) Settle(cost *protocol.Decimal) {
 	if r == nil {
@@ -141,8 +166,12 @@ func (r *Reservation) Settle(cost *protocol.Decimal) {
 		a := r.from
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.reserved = a.reserved.Sub(r.amount)
-		if cost == nil {
+		if r.of != nil {
+			r.of.Settle(cost)
+		} else {
+			a.reserved = a.reserved.Sub(r.amount)
+		}
+		if cost == nil || cost.IsNegative() {
 			a.unknown++
 			return
 		}

@@ -3,6 +3,7 @@
 //	Account  <-  Reserve (before a model call)  ->  Reservation  ->  Settle (what it cost)
 //	   |
 //	  Sub: a part of it, for a child
+//	  Part: all of it, for who wants to know what somebody spends of it
 //
 // What is reserved counts as spent until it is settled, so calls that are under way at the same time cannot together take more
 // than there is. The sum of what is settled exceeds the limit by no more than what single calls cost beyond what was reserved

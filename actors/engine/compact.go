@@ -63,7 +63,8 @@ func (o *Compaction) Run(ctx context.Context, c *Context) error {
 		skip("results of calls are to come")
 		return nil
 	}
-	all := c.Conversation()
+	all, edits := c.Conversation(), c.edits
+	front := len(c.Messages()) - len(all)
 	cut, err := o.Strategy.Cut(ctx, c, all)
 	if err != nil {
 		return fail(err)
@@ -77,13 +78,17 @@ func (o *Compaction) Run(ctx context.Context, c *Context) error {
 			return fail(err)
 		}
 	}
+	if c.edits != edits {
+		return fail(protocol.NewError(protocol.CodeInternal, "the conversation was changed while it was compacted"))
+	}
 	r := CompactionRecord{
 		Strategy: o.Strategy.Name(), Why: o.Why, Turn: c.metrics.Turns, Summarized: cut.Summary != nil,
 		MessagesBefore: len(all), TokensBefore: c.count(all), MessagesAfter: len(kept), TokensAfter: c.count(kept),
 	}
-	system := c.Messages()[:len(c.Messages())-len(all)]
-	if _, err := c.messages.CompactWith(func([]protocol.Message) []protocol.Message {
-		return append(slices.Clone(system), kept...)
+	c.edits++
+	if _, err := c.messages.CompactWith(func(now []protocol.Message) []protocol.Message {
+		added := now[front+len(all):] // meanwhile
+		return slices.Concat(now[:front], kept, added)
 	}); err != nil {
 		var rejected *protocol.RejectedError
 		if errors.As(err, &rejected) {
@@ -152,10 +157,13 @@ func (c *Context) CompactIf(ctx context.Context, holds func(*Context) bool, s St
 }
 
 // Tokens is how many tokens the conversation takes, the system prompt and the tools included.
-func (c *Context) Tokens() int {
-	n := c.count(c.Messages())
-	for _, t := range c.Params.Tools {
-		n += toolTokens(t)
+func (c *Context) Tokens() int { return c.count(c.Messages()) + allToolTokens(c.Params.Tools) }
+
+// TokensOf is how many tokens a request takes, without its answer.
+func (c *Context) TokensOf(req protocol.InferRequest) int {
+	n := c.count(req.Messages) + allToolTokens(req.Tools)
+	if req.System != "" {
+		n += c.count([]protocol.Message{protocol.NewMessage(protocol.RoleSystem, protocol.TextContent(req.System))})
 	}
 	return n
 }
@@ -176,6 +184,13 @@ func (c *Context) count(messages []protocol.Message) int {
 
 // bytesPerToken is what estimates count with where there is no tokenizer.
 const bytesPerToken = 4
+
+func allToolTokens(tools []protocol.ToolSchema) (n int) {
+	for _, t := range tools {
+		n += toolTokens(t)
+	}
+	return n
+}
 
 func toolTokens(t protocol.ToolSchema) int {
 	return (len(t.Name) + len(t.Description) + len(t.InputSchema)) / bytesPerToken

@@ -58,6 +58,7 @@ type Context struct {
 	// open says that calls of the last answer wait for their results: nothing may come between; deferred is what waits.
 	open     bool
 	deferred []protocol.Message
+	edits    int // changes of the messages, but for what was added at the end
 	history  []CompactionRecord
 	left     []Omission
 }
@@ -129,6 +130,7 @@ func (c *Context) InjectSystem(text string) error {
 		msg.Meta.Version = all[0].Meta.Version + 1
 		return c.messages.Replace(0, msg)
 	}
+	c.edits++
 	return c.messages.Insert(msg, protocol.Front())
 }
 
@@ -147,27 +149,31 @@ func (c *Context) Inject(messages ...protocol.Message) error {
 	return nil
 }
 
-// InjectAt adds a message. Front is behind the system prompt. A place between a call and its results is moved behind them.
+// InjectAt adds a message. Front is behind the system prompt, as is a place before that. A place between a call and its results is
+// moved behind them.
 func (c *Context) InjectAt(msg protocol.Message, pos protocol.Position) error {
 	if pos == protocol.Back() {
 		return c.Inject(msg)
 	}
 	all := c.Messages()
+	front := len(all) - len(c.Conversation())
 	if pos == protocol.Front() {
-		pos = protocol.At(len(all) - len(c.Conversation()))
+		pos = protocol.At(front)
 	}
-	if i, ok := pos.Index(); ok && i <= len(all) {
-		end := unitEnd(all, i)
+	if i, ok := pos.Index(); ok && i >= 0 && i <= len(all) {
+		end := unitEnd(all, max(i, front))
 		if end == len(all) {
 			return c.Inject(msg)
 		}
 		pos = protocol.At(end)
 	}
+	c.edits++
 	return c.messages.Insert(msg, pos)
 }
 
 // Remove takes the messages out for which match is true, whatever their policy, and returns how many. The system prompt is not
-// looked at, and of calls and their results none goes unless match is true of all. The error is a watcher's, and then all are there.
+// looked at, and of calls and their results none goes unless match is true of all, nor calls whose results are to come. The
+// error is a watcher's, and then all are there.
 func (c *Context) Remove(match func(protocol.Message) bool) (int, error) {
 	all := c.Messages()
 	skip := len(all) - len(c.Conversation())
@@ -175,11 +181,13 @@ func (c *Context) Remove(match func(protocol.Message) bool) (int, error) {
 	goes := make([]bool, len(all))
 	for n, start := range units[:len(units)-1] {
 		unit := all[skip+start : skip+units[n+1]]
-		out := !slices.ContainsFunc(unit, func(m protocol.Message) bool { return !match(m) })
+		waits := c.open && n == len(units)-2 // for results
+		out := !waits && !slices.ContainsFunc(unit, func(m protocol.Message) bool { return !match(m) })
 		for i := range unit {
 			goes[skip+start+i] = out
 		}
 	}
+	c.edits++
 	i := -1
 	removed, err := c.messages.RemoveWhere(func(protocol.Message) bool {
 		i++

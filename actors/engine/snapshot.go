@@ -91,6 +91,7 @@ func (c *Context) Snapshot() Snapshot {
 	for _, t := range c.Params.Tools {
 		s.Sections[SectionTools] += toolTokens(t)
 	}
+	s.HasSystem = len(c.Messages()) > len(c.Conversation())
 	s.EstimatedTokens = uint64(c.Tokens())
 	s.MessageMetas = slices.Clip(s.MessageMetas)
 	return s

@@ -26,6 +26,10 @@ var (
 	}
 )
 
+// CheckSchema returns why a JSON schema cannot be applied to values: it is too deep, leads back to itself at the same value, or is
+// applied too often to one. Ask before a schema that comes from elsewhere is parsed.
+func CheckSchema(raw json.RawMessage) error { return sound(raw) }
+
 // sound returns why a schema cannot be applied. The library follows it wherever it leads: one that leads to itself at the same
 // value overflows the stack, which ends the process, and one that refers to the next twice, and so on, takes for ever.
 func sound(raw json.RawMessage) error {
