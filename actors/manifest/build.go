@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -14,22 +13,21 @@ import (
 	"github.com/skelegent/skelegent-go/actors/command"
 	"github.com/skelegent/skelegent-go/actors/effect"
 	"github.com/skelegent/skelegent-go/actors/provider"
-	"github.com/skelegent/skelegent-go/actors/provider/openai"
-	"github.com/skelegent/skelegent-go/actors/provider/scripted"
-	"github.com/skelegent/skelegent-go/actors/provider/secret"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
 // Deps are what operators are made with.
 type Deps struct {
-	// Dispatcher is how agents call operators as tools.
+	// Dispatcher is how agents call operators as tools, and patterns their members.
 	Dispatcher protocol.Dispatcher
 	// State is what the tool recall reads; without it, it is an error to use that tool.
 	State protocol.StateReader
-	// Providers take the place of the manifest's, by name; for tests.
+	// Providers take the place of the manifest's, by name, as they are: without the limits and the breaker that it names. For
+	// tests.
 	Providers map[string]provider.Provider
-	Logger    *zap.Logger
+	// Logger is silent if nil.
+	Logger *zap.Logger
 }
 
 // Registry is where operators and executors go: an actors.Node.
@@ -38,8 +36,12 @@ type Registry interface {
 	RegisterEffect(effectType string, e effect.Executor, opts effect.Options) error
 }
 
-// Register makes everything that the manifest names and registers it at r. Nothing is asked of any model or server.
+// Register makes everything that the manifest names and registers it at r. Nothing is asked of any model or server. Each
+// provider is made once, so that its limits are those of all operators together.
 func (m *Manifest) Register(r Registry, deps Deps) error {
+	if deps.Logger == nil {
+		deps.Logger = zap.NewNop()
+	}
 	providers, err := m.providers(deps)
 	if err != nil {
 		return err
@@ -50,7 +52,7 @@ func (m *Manifest) Register(r Registry, deps Deps) error {
 		if err != nil {
 			return m.errorAt(err, "operators", name)
 		}
-		if err := r.Register(protocol.OperatorID(name), op, o.options()...); err != nil {
+		if err := r.Register(protocol.OperatorID(name), op, o.hosting()...); err != nil {
 			return m.errorAt(err, "operators", name)
 		}
 	}
@@ -68,8 +70,8 @@ func (m *Manifest) Register(r Registry, deps Deps) error {
 	return nil
 }
 
-// options are how the operator is hosted.
-func (o Operator) options() []actors.Option {
+// hosting is how the operator is hosted.
+func (o Operator) hosting() []actors.Option {
 	opts := []actors.Option{
 		actors.Description(o.Description), actors.Metadata("kind", o.Kind), actors.Attempts(o.Attempts),
 		actors.WhenBusy(actors.Busy(o.WhenBusy)), actors.Version(o.Version),
@@ -103,45 +105,6 @@ func (o Operator) options() []actors.Option {
 	return opts
 }
 
-// durable is whether the operator's runs survive a crash: an agent's do unless the manifest says otherwise.
-func (o Operator) durable() bool {
-	if o.Durable != nil {
-		return *o.Durable
-	}
-	return o.Kind == kindAgent
-}
-
-func (m *Manifest) providers(deps Deps) (map[string]provider.Provider, error) {
-	all := map[string]provider.Provider{}
-	for _, name := range slices.Sorted(maps.Keys(m.Providers)) {
-		if p, ok := deps.Providers[name]; ok {
-			all[name] = p
-			continue
-		}
-		p := m.Providers[name]
-		if p.Kind == kindScripted {
-			script, err := scripted.Load(m.path(p.Script))
-			if err != nil {
-				return nil, m.errorAt(err, "providers", name, "script")
-			}
-			all[name] = script
-			continue
-		}
-		all[name] = openai.New(openai.Config{BaseURL: p.BaseURL, APIKey: m.secret(p.APIKey), Prices: p.priceList()})
-	}
-	return all, nil
-}
-
-func (m *Manifest) secret(s *Secret) secret.Source {
-	switch {
-	case s == nil:
-		return secret.None()
-	case s.Env != "":
-		return secret.Env(s.Env)
-	}
-	return secret.File(m.path(s.File))
-}
-
 func (m *Manifest) path(p string) string {
 	if filepath.IsAbs(p) {
 		return p
@@ -159,35 +122,20 @@ func (m *Manifest) command(c []string) []string {
 }
 
 func (m *Manifest) operator(name string, o Operator, providers map[string]provider.Provider, deps Deps) (protocol.Operator, error) {
-	switch o.Kind {
-	case kindExec:
+	switch {
+	case o.Kind == kindExec:
 		return command.Operator(command.Spec{Command: m.command(o.Command), Dir: m.dir}), nil
-	case kindTool:
+	case o.Kind == kindTool:
 		t, err := tool.Builtin(o.Tool, tool.Deps{State: deps.State})
 		if err != nil {
 			return nil, err
 		}
 		return tool.AsOperator(t), nil
+	case o.pattern():
+		made, err := o.makePattern(deps.Dispatcher)
+		return declaredBelow{made}, err
 	}
-	cfg := agent.Config{
-		Name: name, Provider: providers[o.Provider], Model: o.Model, System: o.System, MaxTokens: o.MaxTokens,
-		Temperature: o.Temperature, Limits: o.Limits.limits(), Logger: deps.Logger,
-	}
-	if o.Ceiling != nil {
-		ceiling := o.Ceiling.limits()
-		cfg.Ceiling = &ceiling
-	}
-	if o.Kind == kindSingleShot {
-		return agent.SingleShot(cfg)
-	}
-	for _, t := range o.Tools {
-		made, err := m.tool(t, deps)
-		if err != nil {
-			return nil, err
-		}
-		cfg.Tools = append(cfg.Tools, made)
-	}
-	return agent.New(cfg)
+	return m.agent(name, o, providers[o.Provider], deps)
 }
 
 func (l *Limits) limits() agent.Limits {
@@ -198,32 +146,4 @@ func (l *Limits) limits() agent.Limits {
 		MaxTurns: l.MaxTurns, MaxCost: l.MaxCost.value(), MaxDuration: l.MaxDuration.value(),
 		MaxToolCalls: l.MaxToolCalls, MaxConsecutiveFailures: l.MaxConsecutiveFailures,
 	}
-}
-
-// tool makes an entry of an agent's tools.
-func (m *Manifest) tool(t Tool, deps Deps) (tool.Tool, error) {
-	made, err := m.bareTool(t, deps)
-	if err != nil || !t.Approval {
-		return made, err
-	}
-	return tool.Approved(made), nil
-}
-
-// bareTool makes it without what a person has to say. A bare name is a built-in tool, or else an operator of the manifest.
-func (m *Manifest) bareTool(t Tool, deps Deps) (tool.Tool, error) {
-	builtin, id := t.Tool, t.Operator
-	if slices.Contains(tool.Builtins(), t.name) {
-		builtin = t.name
-	} else if t.name != "" {
-		id = t.name
-	}
-	if id != "" {
-		description := cmp.Or(t.Description, m.Operators[id].Description, "Asks the operator "+id+".")
-		return tool.FromOperator(cmp.Or(t.As, id), description, deps.Dispatcher, protocol.OperatorID(id)), nil
-	}
-	made, err := tool.Builtin(builtin, tool.Deps{State: deps.State})
-	if err != nil || t.As == "" {
-		return made, err
-	}
-	return tool.Alias(made, t.As), nil
 }

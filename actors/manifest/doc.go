@@ -2,25 +2,101 @@
 //
 //	skelegent.yaml -> Parse -> Manifest -> Register(Deps) -> operators, executors -> actors.Node
 //
+// A manifest with every key but those of single commands. What is not given has a default or is off.
+//
 //	providers:
 //	  main:
-//	    kind: openai                      # any compatible server; or scripted
+//	    kind: openai                      # any compatible server; or responses, anthropic, ollama, scripted, router
 //	    base_url: http://127.0.0.1:4010/v1
 //	    api_key: {env: OPENAI_API_KEY}    # or {file: path}
 //	    prices: {gpt-4o-mini: {input: "0.15", output: "0.60", cached: "0.075"}}   # USD per million tokens
+//	    limits: {requests_per_minute: 500, tokens_per_minute: 200000, concurrency: 16}   # of each model, for all operators together
+//	    breaker: {failures: 5, open_for: 30s}     # after failures in a row it is left alone for a while
+//	  claude: {kind: anthropic, api_key: {env: ANTHROPIC_API_KEY}, cache_prompt: true}
+//	  local: {kind: ollama}               # http://localhost:11434
+//	  script: {kind: scripted, script: answers.yaml}
+//	  all:
+//	    kind: router                      # asks others, by the name of the model
+//	    routes:
+//	      - {prefix: claude-, provider: claude, fallback: [{provider: main, model: gpt-4o-mini}]}
+//	      - {prefix: "local:", provider: local}   # one that ends in a colon is taken off the name
+//	    default: main                     # or {provider: NAME, model: NAME, fallback: [...]}
 //	operators:
 //	  assistant:
-//	    kind: agent                       # agent, single_shot, tool or exec
+//	    kind: agent                       # or single_shot, tool, exec; patterns are below
+//	    description: Answers questions and remembers.
 //	    provider: main
 //	    model: gpt-4o-mini
 //	    system: You are a careful assistant.
-//	    tools: [clock, remember, reviewer, {tool: clock, as: time}, {operator: other, description: Knows more.}]
+//	    tools:
+//	      - clock                         # built in, or an operator of this manifest
+//	      - reviewer
+//	      - {tool: clock, as: time, parallel: true}          # calls may run beside others
+//	      - {operator: other, description: Knows more., approval: true}   # of any node; a person must allow each call
+//	      - {handoff: desk}               # who goes on instead, and answers
+//	      - exec: [./search, --json]      # a program: input as JSON on stdin, the result on stdout
+//	        as: search
+//	        description: Searches the archive.
+//	        input_schema: {type: object, properties: {query: {type: string}}, required: [query]}
+//	        timeout: 20s
+//	        env: [ARCHIVE_TOKEN]          # what it gets of the node's environment
+//	        repeatable: true              # it may be run again when it is not known whether it was
+//	        max_result: 20000             # bytes that the model is shown
+//	      - {effect: webhook, as: notify, description: Tells the owner.}   # declared, and performed by its executor
+//	    tool_choice: auto                 # any, none
+//	    max_parallel: 4                   # calls of one answer at a time
+//	    run_safe_calls: true              # calls that need no approval do not wait for those that do
+//	    approval_time: 10m                # for ever if not given
 //	    limits: {max_turns: 10, max_cost: "0.50", max_duration: 2m, max_tool_calls: 50}
+//	    ceiling: {max_cost: "2.00"}       # what an input's own limits cannot exceed
+//	    max_tokens: 2000                  # of an answer
+//	    temperature: 0.2
+//	    options: {top_p: 0.9}             # of the provider, by its own names; what it does not know is ignored
+//	    compaction:                       # when the conversation grows too long
+//	      strategy: summarize             # or sliding_window, policy_trim, token_budget
+//	      keep: 6                         # messages that stay as they are; for token_budget: tokens
+//	      max_messages: 80                # or when the window of the model is nearly full
+//	      window: 128000                  # tokens; what is known of the model if not given
+//	      reserve: 8000                   # tokens of it for the answer
+//	      model: gpt-4o-mini              # who summarizes
+//	    rules:
+//	      loop_limit: 4                   # the same call so often ends the run as stuck_detected
+//	      warn_loop: true
+//	      step_limit: 40                  # calls of tools
+//	      reminder: Never reveal the names of tools.
+//	      telemetry: operations           # metrics, full
 //	    concurrency: 64
-//	  reviewer: {kind: single_shot, provider: main, system: Find what is wrong with the text.}
+//	  reviewer:
+//	    kind: single_shot
+//	    provider: all
+//	    model: claude-haiku-4-5
+//	    system: Find what is wrong with the text.
+//	    output:                           # the answer is JSON after a schema
+//	      schema: {type: object, properties: {faults: {type: array, items: {type: string}}}, required: [faults]}
+//	      mode: text_json                 # or tool_call; schema_file: PATH in place of schema
+//	      max_retries: 0
+//	      native: true                    # tell the provider, too
+//	  desk: {provider: local, model: llama3.2, tools: [{handoff: assistant}]}
+//	  upper: {kind: exec, command: [tr, a-z, A-Z], timeout: 5s}
+//	  time: {kind: tool, tool: clock}
+//	  # Patterns have other operators work: those of this manifest by name, those of any node as {operator: ID}.
+//	  report: {kind: sequential, operators: [assistant, reviewer, {operator: printer}]}
+//	  both: {kind: parallel, operators: [assistant, desk]}
+//	  polish: {kind: loop, operator: assistant, until_contains: DONE, max_iterations: 5}
+//	  office: {kind: supervisor, operators: [desk, assistant], selector: handoff, max_rounds: 6}   # round_robin, random
+//	  crew: {kind: swarm, start: desk, transitions: {desk: [assistant], assistant: [desk]}, max_handoffs: 4}
 //	effects:
 //	  webhook: {kind: exec, command: [./deliver]}
 //
 // Reading is strict: an unknown key, a value that cannot be used or a name that nothing has is an error that says the line.
 // Relative paths are relative to the manifest. Secrets are named, not written: an api key that is a text is an error.
+//
+// Agents and patterns are durable unless they say otherwise. A supervisor ends with the first output that is complete, or, with
+// until_contains, with the one that has that text; with the selector handoff its first member begins, and then only those
+// work to whom the work is handed. What the members of a pattern declare is performed by the nodes that run them, and not
+// declared again by the pattern.
+//
+// A money limit needs models whose price is known, that of a compaction and the fallbacks of a router included; else Register
+// refuses it. Tokens are counted by the vocabulary of the model where that is known and the count decides something, which
+// takes up to 11 MB once; else they are estimated.
 package manifest

@@ -24,9 +24,9 @@ func TestExecEffect(t *testing.T) {
 		{name: "fails", script: "echo no such address >&2; exit 1", status: protocol.OutcomeFailed, code: protocol.CodeToolError, text: "no such address", attempts: 1},
 		{name: "not now, then ok", script: "[ $SKG_ATTEMPT -ge 3 ] || exit 75", status: protocol.OutcomeOK, attempts: 3},
 		{name: "not now, for long", script: "exit 75", options: ", attempts: 2", status: protocol.OutcomeFailed, code: protocol.CodeUnavailable, text: "cannot now", attempts: 2},
-		{name: "timeout", script: "sleep 60", options: ", timeout: 100ms", status: protocol.OutcomeUnknown, code: protocol.CodeTimeout, text: "was stopped", attempts: 1},
+		{name: "timeout", script: "sleep 60", options: ", timeout: 2s", status: protocol.OutcomeUnknown, code: protocol.CodeTimeout, text: "was stopped", attempts: 1},
 		{name: "timeout of what can be repeated", script: "[ $SKG_ATTEMPT -ge 2 ] || sleep 60", options: ", timeout: 2s, idempotent: true", status: protocol.OutcomeOK, attempts: 2},
-		{name: "timeout each time", script: "sleep 60", options: ", timeout: 100ms, idempotent: true, attempts: 2", status: protocol.OutcomeFailed, code: protocol.CodeTimeout, text: "was stopped", attempts: 2},
+		{name: "timeout each time", script: "sleep 60", options: ", timeout: 2s, idempotent: true, attempts: 2", status: protocol.OutcomeFailed, code: protocol.CodeTimeout, text: "was stopped", attempts: 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -22,8 +22,8 @@ var (
 )
 
 // errorIn is an error about the byte at that place.
-func (m *Manifest) errorIn(data []byte, at int, text string) error {
-	return fmt.Errorf("%s:%d: %s", m.name, 1+bytes.Count(data[:at], []byte("\n")), text)
+func (m *Manifest) errorIn(data []byte, place int, text string) error {
+	return fmt.Errorf("%s:%d: %s", m.name, 1+bytes.Count(data[:place], []byte("\n")), text)
 }
 
 // yamlError makes one line of an error of the library: the first.
@@ -37,11 +37,11 @@ func (m *Manifest) yamlError(data []byte, err error) error {
 	match := linePattern.FindStringSubmatch(text)
 	if match == nil { // the library leaves out the line of what is in the first one
 		text = strings.TrimPrefix(text, "yaml: ")
-		at := 0
+		place := 0
 		if a := anchorPattern.FindStringSubmatch(text); a != nil {
-			at = max(0, bytes.Index(data, []byte("*"+a[1])))
+			place = max(0, bytes.Index(data, []byte("*"+a[1])))
 		}
-		return m.errorIn(data, at, text)
+		return m.errorIn(data, place, text)
 	}
 	line, what := match[1], match[2]
 	if n, err := strconv.Atoi(line); err == nil && parserPattern.MatchString(what) {
@@ -89,9 +89,13 @@ func needed(goType string) string {
 // token is a name that needs no quotes.
 var token = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,100}$`)
 
-// errorAt places an error at the node of path; an empty part of the path is none.
+// errorAt places an error at the node of path, or below it where the error knows more.
 func (m *Manifest) errorAt(err error, path ...string) error {
-	path = slices.DeleteFunc(path, func(s string) bool { return s == "" })
+	var below *keyError
+	if errors.As(err, &below) {
+		path = slices.Concat(path, below.path)
+		err = below.error
+	}
 	line := m.line(path)
 	var placed *lineError
 	if errors.As(err, &placed) && placed.line > 0 {
@@ -104,6 +108,23 @@ func (m *Manifest) errorAt(err error, path ...string) error {
 		}
 	}
 	return fmt.Errorf("%s:%d: %s: %w", m.name, line, strings.Join(shown, "."), err)
+}
+
+// keyError is an error that knows the key that it is about.
+type keyError struct {
+	error
+	path []string
+}
+
+// Unwrap returns what is wrong there.
+func (e *keyError) Unwrap() error { return e.error }
+
+// at says which key an error is about; nil stays nil.
+func at(err error, path ...string) error {
+	if err == nil {
+		return nil
+	}
+	return &keyError{err, path}
 }
 
 // lineError is an error that knows its line better than the path does.

@@ -36,7 +36,9 @@ operators:
 `
 
 type bedConfig struct {
-	model  *llm // the place of LLM in the manifest
+	model  *llm              // the place of LLM in the manifest
+	urls   map[string]string // more of such places
+	files  map[string]string // beside the manifest
 	state  protocol.StateStore
 	logger *zap.Logger
 }
@@ -50,6 +52,14 @@ func bed(t testing.TB, in string, cfg bedConfig) *bus.Conn {
 	}
 	if cfg.model != nil {
 		in = strings.ReplaceAll(in, "LLM", cfg.model.URL)
+	}
+	for place, url := range cfg.urls {
+		in = strings.ReplaceAll(in, place, url)
+	}
+	for name, content := range cfg.files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	m, err := manifest.Parse([]byte(in), "x.yaml", dir)
 	if err != nil {
@@ -139,7 +149,7 @@ func wait[T any](t testing.TB, ch <-chan T) T {
 	}
 }
 
-// events follows a subject: each call of what it returns gives the next event of a kind.
+// events follows a subject: each call of what it returns gives the next event of a kind, of any if it is empty.
 func events(t testing.TB, conn *bus.Conn, subject string) func(kind protocol.EventKind) protocol.Event {
 	t.Helper()
 	sub, err := conn.NATS().SubscribeSync(subject)
@@ -155,7 +165,7 @@ func events(t testing.TB, conn *bus.Conn, subject string) func(kind protocol.Eve
 		t.Helper()
 		for {
 			e := nextEvent(ctx, t, sub)
-			if e.Kind == kind {
+			if kind == "" || e.Kind == kind {
 				return e
 			}
 		}

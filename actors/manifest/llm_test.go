@@ -25,6 +25,9 @@ type chat struct {
 	Model     string        `json:"model"`
 	Stream    bool          `json:"stream"`
 	MaxTokens int           `json:"max_tokens"`
+	Seed      int           `json:"seed"`
+	Choice    any           `json:"tool_choice"`
+	Format    any           `json:"response_format"`
 	Messages  []chatMessage `json:"messages"`
 	Tools     []struct {
 		Function struct {

@@ -28,56 +28,6 @@ type Manifest struct {
 	root *yaml.Node
 }
 
-// Provider is how to reach a model.
-type Provider struct {
-	Kind    string           `yaml:"kind"` // openai or scripted
-	BaseURL string           `yaml:"base_url"`
-	APIKey  *Secret          `yaml:"api_key"`
-	Prices  map[string]Price `yaml:"prices"`
-	Script  string           `yaml:"script"` // scripted: the path of the script
-}
-
-// Operator is one operator of the node.
-type Operator struct {
-	Kind        string    `yaml:"kind"` // agent if empty
-	Description string    `yaml:"description"`
-	Provider    string    `yaml:"provider"`
-	Model       string    `yaml:"model"`
-	System      string    `yaml:"system"`
-	Tools       []Tool    `yaml:"tools"`
-	Limits      *Limits   `yaml:"limits"`
-	Ceiling     *Limits   `yaml:"ceiling"` // what an input's config cannot exceed
-	MaxTokens   uint32    `yaml:"max_tokens"`
-	Temperature *float64  `yaml:"temperature"`
-	Concurrency int       `yaml:"concurrency"`
-	Waiting     int       `yaml:"waiting"`
-	Durable     *bool     `yaml:"durable"` // true for agents, false for others if not given
-	WhenBusy    string    `yaml:"when_busy"`
-	Attempts    int       `yaml:"attempts"`
-	Version     string    `yaml:"version"`
-	Retention   *Duration `yaml:"retention"` // of idle instances; 30 days if not given
-	Schedule    *Schedule `yaml:"schedule"`
-	Tool        string    `yaml:"tool"`    // of kind tool: a built-in one
-	Command     []string  `yaml:"command"` // of kind exec
-	Timeout     *Duration `yaml:"timeout"` // of kind exec, or the longest run
-}
-
-// Schedule is what an operator is told again and again.
-type Schedule struct {
-	Cron    string `yaml:"cron"` // six fields, seconds first, or @every and a duration
-	Message string `yaml:"message"`
-	Session string `yaml:"session"` // none: each time an instance of its own
-}
-
-// Limits bound a run.
-type Limits struct {
-	MaxTurns               uint32    `yaml:"max_turns"`
-	MaxCost                *Decimal  `yaml:"max_cost"`
-	MaxDuration            *Duration `yaml:"max_duration"`
-	MaxToolCalls           uint32    `yaml:"max_tool_calls"`
-	MaxConsecutiveFailures uint32    `yaml:"max_consecutive_failures"`
-}
-
 // Effect is an executor of custom effects.
 type Effect struct {
 	Kind        string    `yaml:"kind"` // exec
@@ -114,8 +64,8 @@ func Parse(data []byte, name, dir string) (*Manifest, error) {
 	if len(data) > maxSize {
 		return nil, m.errorIn(data, maxSize, fmt.Sprintf("the file is longer than %d bytes", maxSize))
 	}
-	if at := notText(data); at >= 0 {
-		return nil, m.errorIn(data, at, "this is no text in UTF-8")
+	if place := notText(data); place >= 0 {
+		return nil, m.errorIn(data, place, "this is no text in UTF-8")
 	}
 	if err := yaml.Unmarshal(data, m.root); err != nil {
 		return nil, m.yamlError(data, err)
@@ -158,15 +108,35 @@ func empty(root *yaml.Node) bool {
 	return len(root.Content) == 0 || root.Content[0].ShortTag() == "!!null"
 }
 
-// nullEntry returns the line of an entry of a list that is null, which the library leaves out; 0 if there is none.
-func nullEntry(n *yaml.Node) int {
-	for _, c := range n.Content {
+// nullEntry returns the line of an entry of a list that is null, which the library leaves out; 0 if there is none. path are
+// the keys that lead to n. What is JSON may have nulls.
+func nullEntry(n *yaml.Node, path ...string) int {
+	if isJSON(path) {
+		return 0
+	}
+	for i, c := range n.Content {
 		if n.Kind == yaml.SequenceNode && c.ShortTag() == "!!null" {
 			return c.Line
 		}
-		if line := nullEntry(c); line > 0 {
+		below := path
+		if n.Kind == yaml.MappingNode && i%2 == 1 {
+			below = append(path[:len(path):len(path)], n.Content[i-1].Value)
+		}
+		if line := nullEntry(c, below...); line > 0 {
 			return line
 		}
 	}
 	return 0
+}
+
+// isJSON reports whether the value at path is JSON.
+func isJSON(path []string) bool {
+	if len(path) < 3 || path[0] != "operators" {
+		return false
+	}
+	switch strings.Join(path[2:], ".") {
+	case "options", "output.schema", "tools.input_schema":
+		return true
+	}
+	return false
 }

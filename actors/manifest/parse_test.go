@@ -1,13 +1,17 @@
 package manifest_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/skelegent/skelegent-go/actors/manifest"
+	modelprovider "github.com/skelegent/skelegent-go/actors/provider"
+	"github.com/skelegent/skelegent-go/actors/provider/scripted"
 )
 
 // model is the beginning of manifests whose operators need a provider.
@@ -82,8 +86,8 @@ func TestBadManifests(t *testing.T) {
 		{"half a price", "providers:\n  main:\n    kind: openai\n    prices:\n      m: {input: 1}\n", "5: providers.main.prices.m: needs input and output"},
 
 		// Providers.
-		{"provider without kind", "providers:\n  main: {}\n", `2: providers.main.kind: kind "" is not one of openai, scripted`},
-		{"unknown kind of provider", "providers:\n  main:\n    kind: anthropic\n", `3: providers.main.kind: kind "anthropic" is not one of openai, scripted`},
+		{"provider without kind", "providers:\n  main: {}\n", `2: providers.main.kind: kind "" is not one of openai, responses, anthropic, ollama, scripted, router`},
+		{"unknown kind of provider", "providers:\n  main:\n    kind: gemini\n", `3: providers.main.kind: kind "gemini" is not one of openai, responses, anthropic, ollama, scripted, router`},
 		{"key as text", "providers:\n  main:\n    api_key: sk-very-secret\n", "3: an api_key must be {env: NAME} or {file: PATH}, not the key itself"},
 		{"key as list", "providers:\n  main:\n    api_key: [sk-very-secret]\n", "3: an api_key must be {env: NAME} or {file: PATH}, not the key itself"},
 		{"key as variable", "providers:\n  main:\n    kind: openai\n    api_key: {env: sk-very-secret}\n", "4: providers.main.api_key.env: must be the name of an environment variable"},
@@ -92,12 +96,12 @@ func TestBadManifests(t *testing.T) {
 		{"no address", "providers:\n  main:\n    kind: openai\n    base_url: localhost\n", "4: providers.main.base_url: must be an http or https address"},
 		{"no script", "providers:\n  main: {kind: scripted}\n", "2: providers.main.script: a scripted provider needs the path of its script"},
 		{"script of openai", "providers:\n  main: {kind: openai, script: x}\n", "2: providers.main.script: is for the kind scripted"},
-		{"prices of a script", "providers:\n  main: {kind: scripted, script: x, prices: {}}\n", "2: providers.main.kind: a scripted provider has no base_url, api_key or prices"},
+		{"prices of a script", "providers:\n  main: {kind: scripted, script: x, prices: {}}\n", "2: providers.main.prices: is for the kinds openai, responses, anthropic"},
 		{"name of two lines", "providers:\n  \"a\\nb\": {}\n", `2: providers."a\nb".kind: kind "" is not one of`},
 
 		// Operators.
 		{"no token", model + "operators:\n  My Agent: {provider: main}\n", `4: operators."My Agent": operator id "My Agent": must be`},
-		{"unknown kind of operator", model + "operators:\n  a:\n    kind: robot\n", `5: operators.a.kind: kind "robot" is not one of agent, single_shot, tool, exec`},
+		{"unknown kind of operator", model + "operators:\n  a:\n    kind: robot\n", `5: operators.a.kind: kind "robot" is not one of agent, single_shot, tool, exec, sequential, parallel, loop, supervisor, swarm`},
 		{"when busy", model + "operators:\n  a:\n    provider: main\n    when_busy: wait\n", `6: operators.a.when_busy: when_busy "wait" is not one of enqueue, reject, steer, interrupt`},
 		{"attempts", model + "operators:\n  a:\n    provider: main\n    attempts: -1\n", "6: operators.a.attempts: must not be negative"},
 		{"schedule", model + "operators:\n  a:\n    provider: main\n    schedule: {cron: daily, message: x}\n", "6: operators.a.schedule: invalid input: schedule"},
@@ -109,25 +113,25 @@ func TestBadManifests(t *testing.T) {
 		{"no command", "operators:\n  a: {kind: exec}\n", "2: operators.a.command: kind exec needs a command"},
 		{"empty command", "operators:\n  a: {kind: exec, command: ['']}\n", "2: operators.a.command: kind exec needs a command"},
 		{"command of an agent", model + "operators:\n  a: {provider: main, command: [x]}\n", "4: operators.a.command: is for the kind exec"},
-		{"exec with a model", "operators:\n  a: {kind: exec, command: [x], max_tokens: 5}\n", "2: operators.a.kind: kind exec takes no provider"},
+		{"exec with a model", "operators:\n  a: {kind: exec, command: [x], max_tokens: 5}\n", "2: operators.a.max_tokens: is for the kinds agent, single_shot"},
 		{"no number", model + "operators:\n  a: {provider: main, temperature: .nan}\n", "4: operators.a.temperature: must be a number"},
 
 		// Tools.
 		{"unknown tool", model + "operators:\n  a:\n    provider: main\n    tools:\n      - clock\n      - watch\n", `8: operators.a.tools: there is no tool "watch": built in are clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
 		{"unknown built-in tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: watch}]\n", `6: operators.a.tools: tool "watch" is not one of clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
-		{"tool and operator", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, operator: b}]\n", "6: operators.a.tools: an entry is a name, or names either a tool or an operator"},
-		{"neither", model + "operators:\n  a:\n    provider: main\n    tools: [{as: b}]\n", "6: operators.a.tools: an entry is a name, or names either a tool or an operator"},
+		{"tool and operator", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, operator: b}]\n", "6: operators.a.tools: an entry is a name, or has one of tool, operator, handoff and exec, or an effect alone"},
+		{"neither", model + "operators:\n  a:\n    provider: main\n    tools: [{as: b}]\n", "6: operators.a.tools: an entry is a name, or has one of tool, operator, handoff and exec, or an effect alone"},
 		{"null tool", model + "operators:\n  a:\n    provider: main\n    tools: [~]\n", "6: an entry of a list is empty"},
 		{"empty argument", "operators:\n  a:\n    kind: exec\n    command:\n      - x\n      -\n", "6: an entry of a list is empty"},
 		{"list as tool", model + "operators:\n  a:\n    provider: main\n    tools: [[clock]]\n", "6: a tool must be a name, {tool: NAME} or {operator: ID}"},
 		{"bad operator as tool", model + "operators:\n  a:\n    provider: main\n    tools: [{operator: B!}]\n", `6: operators.a.tools: operator id "B!": must be`},
-		{"described tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, description: x}]\n", "6: operators.a.tools: a tool has its own description"},
+		{"described tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, description: x}]\n", "6: operators.a.tools: description is not for an entry with tool, but with operator, handoff, exec, effect"},
 		{"bad name of a tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, as: the clock}]\n", `6: operators.a.tools: tool name "the clock": must be`},
 		{"two tools of one name", model + "operators:\n  a:\n    provider: main\n    tools:\n      - clock\n      - {operator: b, as: clock}\n", `8: operators.a.tools: there are two tools "clock"`},
-		{"tools of a single shot", model + "operators:\n  a: {kind: single_shot, provider: main, tools: [clock]}\n", "4: operators.a.tools: kind single_shot has no tools"},
+		{"tools of a single shot", model + "operators:\n  a: {kind: single_shot, provider: main, tools: [clock]}\n", "4: operators.a.tools: is for the kind agent"},
 		{"tool without a name", "operators:\n  a: {kind: tool}\n", "2: operators.a.tool: kind tool needs the name of a tool"},
 		{"unknown tool as operator", "operators:\n  a:\n    kind: tool\n    tool: watch\n", `4: operators.a.tool: tool "watch" is not one of clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
-		{"tool of an agent", model + "operators:\n  a: {provider: main, tool: clock}\n", "4: operators.a.tool: is for the kind tool; an agent has tools"},
+		{"tool of an agent", model + "operators:\n  a: {provider: main, tool: clock}\n", "4: operators.a.tool: is for the kind tool"},
 
 		// Effects.
 		{"built-in effect", "effects:\n  write_memory: {kind: exec, command: [x]}\n", `2: effects.write_memory: "write_memory" is the name of a built-in kind`},
@@ -145,23 +149,29 @@ func TestBadManifests(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			m, err := manifest.Parse([]byte(tc.in), "dir/x.yaml", "dir")
-			if err == nil || m != nil {
-				t.Fatalf("got %v, %v; want an error", m, err)
-			}
-			oneLine(t, err)
-			if !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error is\n  %s\nwant\n  dir/x.yaml:%s", err, tc.want)
-			}
-			if strings.Contains(err.Error(), "secret") {
-				t.Errorf("%q repeats the key", err)
-			}
-			for range 20 {
-				if _, again := manifest.Parse([]byte(tc.in), "dir/x.yaml", "dir"); again.Error() != err.Error() {
-					t.Fatalf("another time the error is %q", again)
-				}
-			}
+			refused(t, tc.in, tc.want)
 		})
+	}
+}
+
+// refused checks that a manifest is refused, with one line that says why, and always the same.
+func refused(t *testing.T, in, want string) {
+	t.Helper()
+	m, err := manifest.Parse([]byte(in), "dir/x.yaml", "dir")
+	if err == nil || m != nil {
+		t.Fatalf("got %v, %v; want an error", m, err)
+	}
+	oneLine(t, err)
+	if !strings.Contains(err.Error(), want) {
+		t.Errorf("error is\n  %s\nwant\n  dir/x.yaml:%s", err, want)
+	}
+	if strings.Contains(err.Error(), "secret") {
+		t.Errorf("%q repeats the key", err)
+	}
+	for range 20 {
+		if _, again := manifest.Parse([]byte(in), "dir/x.yaml", "dir"); again.Error() != err.Error() {
+			t.Fatalf("another time the error is %q", again)
+		}
 	}
 }
 
@@ -200,15 +210,25 @@ func TestExampleOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, ok := m.Operators["assistant"]
-	if !ok || len(a.Tools) != 5 || a.Limits == nil || a.Limits.MaxTurns != 10 || a.Concurrency != 64 {
+	a := m.Operators["assistant"]
+	if len(a.Tools) != 7 || a.Limits.MaxTurns != 10 || a.Concurrency != 64 || a.Compaction.Keep != 6 || a.Rules.LoopLimit != 4 {
 		t.Errorf("assistant = %+v", a)
 	}
 	if m.Operators["reviewer"].Kind != "single_shot" || m.Effects["webhook"].Command[0] != "./deliver" {
 		t.Errorf("operators %+v, effects %+v", m.Operators, m.Effects)
 	}
-	if p := m.Providers["main"]; p.APIKey.Env != "OPENAI_API_KEY" || p.Prices["gpt-4o-mini"].Cached == nil {
+	if p := m.Providers["main"]; p.APIKey.Env != "OPENAI_API_KEY" || p.Prices["gpt-4o-mini"].Cached == nil || p.Limits.Concurrency != 16 {
 		t.Errorf("provider = %+v", p)
+	}
+	for _, kind := range []string{"sequential", "parallel", "loop", "supervisor", "swarm"} {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(m.Operators)), func(o manifest.Operator) bool { return o.Kind == kind }) {
+			t.Errorf("there is no pattern of kind %s", kind)
+		}
+	}
+	r := newRegistry()
+	script := map[string]modelprovider.Provider{"script": scripted.New()}
+	if err := m.Register(r, manifest.Deps{Providers: script}); err != nil || len(r.operators) != len(m.Operators) {
+		t.Errorf("%d operators registered, %v", len(r.operators), err)
 	}
 }
 
@@ -250,6 +270,11 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"", "a", "operators: {a: {kind: tool, tool: clock}}", "effects: {x: {kind: exec, command: [y], timeout: 1s}}",
 		"operators: &a {x: *a}", "%YAML 9.9\n---\n", "x: \"\\n\"", "? [a]\n: b", "a: !!binary x", "<<: {a: b}", "operators: {a: {<<: {kind: x}}}",
+		"operators: {p: {kind: loop, operator: p, until_contains: x}}", "operators: {a: {kind: swarm, start: a, transitions: {a: [a]}}}",
+		"providers: {p: {kind: router, routes: [{prefix: a, provider: p}], default: p}}",
+		"providers: {p: {kind: ollama}}\noperators: {a: {provider: p, options: {a: [~, 1_0, .5, 0x1]}, output: {schema: {type: [string, \"null\"]}}}}",
+		"providers: {p: {kind: ollama}}\noperators: {a: {provider: p, tools: [{exec: [x], as: y, input_schema: {type: object}}, {handoff: b}, {effect: e, as: f}]}}",
+		"providers: {p: {kind: ollama}}\noperators: {a: {provider: p, compaction: {strategy: summarize, window: 9}, rules: {loop_limit: 2}}}",
 		"providers: {\"\\n\": {kind: openai, api_key: {file: a}, prices: {m: {input: 1e3, output: .5}}}}",
 	} {
 		f.Add([]byte(s))

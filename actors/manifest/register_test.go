@@ -121,7 +121,7 @@ func TestRegisteredOptions(t *testing.T) {
 func TestRegisterFails(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, in, want string }{
-		{"recall without state", model + "operators:\n  a: {provider: main, tools: [recall]}\n", "4: operators.a: tool recall needs a state store"},
+		{"recall without state", model + "operators:\n  a: {provider: main, tools: [recall]}\n", "4: operators.a.tools: tool recall needs a state store"},
 		{"recall as operator without state", "operators:\n  a: {kind: tool, tool: recall}\n", "2: operators.a: tool recall needs a state store"},
 		{"money limit without a price", model + "operators:\n  a: {provider: main, model: unheard, limits: {max_cost: 1}}\n", `4: operators.a: agent "a": there is a money limit, but the price of model "unheard" is not known`},
 		{"money ceiling without a price", model + "operators:\n  a: {kind: single_shot, provider: main, model: unheard, ceiling: {max_cost: 1}}\n", `4: operators.a: agent "a": there is a money limit`},

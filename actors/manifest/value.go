@@ -7,7 +7,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -43,33 +42,6 @@ func (s *Secret) UnmarshalYAML(n *yaml.Node) error {
 	return decodeMapping(n, (*plain)(s), "env", "file")
 }
 
-// Tool is a tool of an agent: a name, or more about one.
-type Tool struct {
-	Tool        string `yaml:"tool"`
-	Operator    string `yaml:"operator"`
-	As          string `yaml:"as"`
-	Description string `yaml:"description"`
-	Approval    bool   `yaml:"approval"` // a person must allow each call
-
-	name string // the short form: a built-in tool, or an operator of the manifest
-	line int
-}
-
-// UnmarshalYAML reads a name or a mapping, strictly.
-func (t *Tool) UnmarshalYAML(n *yaml.Node) error {
-	t.line = n.Line
-	switch n.Kind {
-	case yaml.ScalarNode:
-		t.name = n.Value
-		return nil
-	case yaml.MappingNode:
-		type plain Tool
-		return decodeMapping(n, (*plain)(t), "tool", "operator", "as", "description", "approval")
-	default:
-		return errorOf(n, "a tool must be a name, {tool: NAME} or {operator: ID}")
-	}
-}
-
 // Duration is a duration with its unit, such as 2m.
 type Duration time.Duration
 
@@ -88,6 +60,22 @@ func (d *Duration) value() time.Duration {
 		return 0
 	}
 	return time.Duration(*d)
+}
+
+// Count is a whole number, one or more; 0 where none is given.
+type Count int
+
+// maxCount is the largest Count.
+const maxCount = 1_000_000_000
+
+// UnmarshalYAML reads the number.
+func (c *Count) UnmarshalYAML(n *yaml.Node) error {
+	var v int
+	if n.Kind != yaml.ScalarNode || n.Decode(&v) != nil || v < 1 || v > maxCount {
+		return errorOf(n, "%.100q does not fit here: a whole number, 1 to %d, is needed", n.Value, maxCount)
+	}
+	*c = Count(v)
+	return nil
 }
 
 // Decimal is an amount of money in USD, not negative.
@@ -111,19 +99,4 @@ type Price struct {
 	Output     *Decimal `yaml:"output"`
 	Cached     *Decimal `yaml:"cached"`
 	CacheWrite *Decimal `yaml:"cache_write"`
-}
-
-// priceList returns the prices as the provider takes them: nil stays nil, which is the provider's own list.
-func (p Provider) priceList() provider.Prices {
-	if p.Prices == nil {
-		return nil
-	}
-	all := make(provider.Prices, len(p.Prices))
-	for model, price := range p.Prices {
-		all[model] = provider.Price{
-			Input: *price.Input.value(), Output: *price.Output.value(),
-			Cached: price.Cached.value(), CacheWrite: price.CacheWrite.value(),
-		}
-	}
-	return all
 }
