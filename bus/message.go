@@ -43,6 +43,9 @@ func EncodeCall(h nats.Header, c protocol.Call, deadline time.Time) {
 	if c.Trace != "" {
 		h[wire.HeaderTrace] = []string{c.Trace}
 	}
+	if c.TakeEffects {
+		h[wire.HeaderEffects] = []string{wire.EffectsToCaller}
+	}
 }
 
 // maxTrace is the longest traceparent that is carried; a longer one is no traceparent.
@@ -78,6 +81,11 @@ func DecodeCall(h nats.Header) (c protocol.Call, deadline time.Time, err error) 
 		if c.Depth, err = strconv.Atoi(v); err != nil || c.Depth < 0 {
 			return c, deadline, badHeader(wire.HeaderDepth, "not a whole number")
 		}
+	}
+	if v := h.Get(wire.HeaderEffects); v != "" && v != wire.EffectsToCaller {
+		return c, deadline, badHeader(wire.HeaderEffects, "must be "+wire.EffectsToCaller)
+	} else if v != "" {
+		c.TakeEffects = true
 	}
 	if c.Depth > wire.MaxDepth {
 		return c, deadline, protocol.NewError(protocol.CodeQuotaExceeded,

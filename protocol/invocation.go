@@ -18,6 +18,9 @@ type Call struct {
 	Depth int
 	// Trace is a W3C traceparent, carried as it is.
 	Trace string
+	// TakeEffects says that whoever dispatches takes the effects of the output: they are not performed where the run ends. It is
+	// not passed on to what that run dispatches itself.
+	TakeEffects bool
 }
 
 // Invocation is what an operator can learn of the run it is part of. It is safe for concurrent use and must not

@@ -43,7 +43,7 @@ func TestSpecAgreesWithTheCode(t *testing.T) {
 	}
 	same("codes", table("Errors"), codes)
 	same("headers", table("Requests"), []string{
-		wire.HeaderRunID, wire.HeaderParentRunID, wire.HeaderDeadline, wire.HeaderBudget, wire.HeaderDepth, wire.HeaderTrace,
+		wire.HeaderRunID, wire.HeaderParentRunID, wire.HeaderDeadline, wire.HeaderBudget, wire.HeaderDepth, wire.HeaderTrace, wire.HeaderEffects,
 	})
 	same("headers of tasks", table("Tasks"), []string{wire.HeaderReply, wire.HeaderWhenBusy, wire.HeaderParent, wire.HeaderParentSeq})
 	same("kinds of the run log", table("The run log"), []string{

@@ -132,8 +132,7 @@ func (m *Manifest) operator(name string, o Operator, providers map[string]provid
 		}
 		return tool.AsOperator(t), nil
 	case o.pattern():
-		made, err := o.makePattern(deps.Dispatcher)
-		return declaredBelow{made}, err
+		return o.makePattern(deps.Dispatcher)
 	}
 	return m.agent(name, o, providers[o.Provider], deps)
 }

@@ -144,17 +144,6 @@ func idsOf(members []Member) []protocol.OperatorID {
 	return ids
 }
 
-// declaredBelow is a pattern whose members are operators of nodes. What they declare is performed from there, and must not be
-// again.
-type declaredBelow struct{ protocol.Operator }
-
-// Execute implements protocol.Operator.
-func (d declaredBelow) Execute(ctx context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
-	out, err := d.Operator.Execute(ctx, in)
-	out.Effects = nil
-	return out, err
-}
-
 // makePattern makes an operator of others.
 func (o Operator) makePattern(d protocol.Dispatcher) (protocol.Operator, error) {
 	ids := idsOf(o.Operators)

@@ -43,7 +43,7 @@ func TestPatterns(t *testing.T) {
 		{"supervisor for long", "kind: supervisor, operators: [a, b], selector: round_robin, until_contains: z, max_rounds: 3", "xaba", "max_turns"},
 		{"supervisor by chance", "kind: supervisor, operators: [a], selector: random", "xa", "complete"},
 		{"supervisor that hands off", "kind: supervisor, operators: [h, b], selector: handoff", "7b", "complete"},
-		{"supervisor that hands off to nobody", "kind: supervisor, operators: [s, b], selector: handoff", "over", "handed_off"},
+		{"supervisor that hands off to others", "kind: supervisor, operators: [s, b], selector: handoff", "over", "handed_off"},
 		{"swarm", "kind: swarm, start: h, transitions: {h: [a, b]}", "7b", "complete"},
 		{"swarm of strangers", "kind: swarm, start: {operator: h}, transitions: {h: [{operator: b}], b: [h]}, max_handoffs: 3", "7b", "complete"},
 		{"swarm of two handoffs", "kind: swarm, start: t, transitions: {t: [h], h: [b]}, max_handoffs: 2", "7b", "complete"},
@@ -55,6 +55,9 @@ func TestPatterns(t *testing.T) {
 				t.Parallel()
 				conn := bed(t, members+"  far: {kind: exec, command: [./add.sh, far]}\n  p: {"+tc.keys+durable+"}\n", bedConfig{files: memberFiles})
 				out := dispatch(t, conn, "p", protocol.Text("x"))
+				if tc.exit == "handed_off" && durable == "" { // who it was handed to answers
+					tc.text, tc.exit = "7far", "complete"
+				}
 				if got := textOf(t, out); got != tc.text || out.ExitReason.String() != tc.exit {
 					t.Errorf("%q, %v; want %q, %s", got, out.ExitReason, tc.text, tc.exit)
 				}
@@ -145,6 +148,30 @@ func TestPatternWaitsForItsChild(t *testing.T) {
 	}
 }
 
+// A member's handoff is the pattern's: who is handed the work is asked once, and paid once.
+func TestHandoffOfMember(t *testing.T) {
+	t.Parallel()
+	for _, durable := range []string{"true", "false"} {
+		l := newLLM(t, func(_ *llm, c chat) reply {
+			if strings.Contains(c.system(), "desk") {
+				return reply{calls: []call{{"transfer_to_expert", `{"reason":"it is hard"}`}}}
+			}
+			return reply{text: "expert says so"}
+		})
+		conn := bed(t, provider+`  desk: {provider: main, model: m, system: desk, tools: [{handoff: expert}], durable: `+durable+`}
+  expert: {provider: main, model: m, system: expert, durable: `+durable+`}
+  crew: {kind: swarm, start: desk, transitions: {desk: [expert]}, durable: `+durable+`}
+`, bedConfig{model: l})
+		out := dispatch(t, conn, "crew", protocol.Text("go"))
+		if textOf(t, out) != "expert says so" || out.ExitReason.Kind() != protocol.ExitComplete || len(out.Effects) != 0 || out.Metadata.TurnsUsed != 2 {
+			t.Errorf("durable %s: %+v", durable, out)
+		}
+		if n := len(l.requests()); n != 2 {
+			t.Errorf("durable %s: the model was asked %d times", durable, n)
+		}
+	}
+}
+
 // What a member declares is performed once.
 func TestEffectOfMember(t *testing.T) {
 	t.Parallel()
@@ -159,7 +186,7 @@ effects:
 `, bedConfig{})
 		done := outcomes(t, conn)
 		for range 3 { // the effects of the second and third run come behind all of the first
-			if out := dispatch(t, conn, "p", protocol.Text("go")); textOf(t, out) != "sent" || len(out.Effects) != 0 {
+			if out := dispatch(t, conn, "p", protocol.Text("go")); textOf(t, out) != "sent" || len(out.Effects) != 1 {
 				t.Errorf("output = %+v", out)
 			}
 			if o := done(); len(o) != 1 || o[0].Status != protocol.OutcomeOK {

@@ -40,7 +40,7 @@ func (w *work) dispatchAll(
 			return nil, err
 		}
 	} else {
-		call := protocol.Call{Budget: w.share(ctx, len(requests))}
+		call := protocol.Call{Budget: w.share(ctx, len(requests)), TakeEffects: true}
 		results = protocol.DispatchMany(protocol.WithCall(ctx, call), w.dispatcher, requests, limit)
 	}
 	if err := ctx.Err(); err != nil {

@@ -11,8 +11,9 @@
 // What a pattern gives is one output: the effects of all its members, in the order of the members and not of time, and metadata
 // in which tokens, costs, unpriced calls, turns and sub-dispatches are those of all of them together. An exit that is not
 // complete, such as handed_off or awaiting_approval, passes out with its effects, unless the pattern is there to deal with
-// it. A member that fails is named in the error; what members before it declared is then not declared, nothing was
-// performed. Only Parallel and FanOut go on beside a failure.
+// it. Members are dispatched with protocol.Call.TakeEffects: what they declare, handoffs too, is performed by nobody but for
+// the pattern, which declares it. A member that fails is named in the error; what members before it declared is then not
+// declared, nothing was performed. Only Parallel and FanOut go on beside a failure.
 //
 // Of the budget of the call, and of max_cost in the input's config, a member gets all that the members before it left; of
 // those that run beside each other each gets an even share. Session, config and metadata of the input go on to every member.

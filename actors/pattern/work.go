@@ -45,9 +45,9 @@ func (w *work) call(
 	ctx context.Context, id protocol.OperatorID, in protocol.OperatorInput, budget *protocol.Decimal,
 ) (protocol.OperatorOutput, error) {
 	if !w.durable {
-		return w.dispatcher.Dispatch(protocol.WithCall(ctx, protocol.Call{Budget: budget}), id, in)
+		return w.dispatcher.Dispatch(protocol.WithCall(ctx, protocol.Call{Budget: budget, TakeEffects: true}), id, in)
 	}
-	var opts []step.CallOption
+	opts := []step.CallOption{step.TakeEffects()}
 	if budget != nil {
 		opts = append(opts, step.Budget(*budget))
 	}

@@ -323,8 +323,10 @@ func (f *Fold) end(r Record, c Commit) error {
 		if out.Metadata.Cost.GreaterThan(cost.Decimal) { // it may tell of more than its steps, or of nothing
 			cost = out.Metadata.Cost
 		}
-		if err := f.request(&c, out.Effects, left); err != nil {
-			return err
+		if !o.TakeEffects {
+			if err := f.request(&c, out.Effects, left); err != nil {
+				return err
+			}
 		}
 		f.talk(c, out)
 	}

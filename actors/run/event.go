@@ -80,6 +80,8 @@ type Input struct {
 	Budget    *protocol.Decimal `json:"budget,omitempty"`
 	Depth     int               `json:"depth,omitempty"`
 	Trace     string            `json:"trace,omitempty"`
+	// TakeEffects says that whoever wanted the run takes the effects of its output: nothing is performed here.
+	TakeEffects bool `json:"take_effects,omitempty"`
 	// Task is where it came from.
 	Task TaskID `json:"task"`
 }

@@ -54,6 +54,8 @@ type Child struct {
 	Hash     string            `json:"hash,omitempty"`
 	Budget   *protocol.Decimal `json:"budget,omitempty"` // allotted to it
 	Detached bool              `json:"detached,omitempty"`
+	// TakeEffects says that the run that calls takes the effects of the output.
+	TakeEffects bool `json:"take_effects,omitempty"`
 	// Seq is the record that began it, Done whether it has ended; both are the fold's.
 	Seq  uint64 `json:"seq,omitempty"`
 	Done bool   `json:"done,omitempty"`

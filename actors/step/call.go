@@ -14,6 +14,7 @@ type CallOption func(*calling)
 type calling struct {
 	budget   *protocol.Decimal
 	detached bool
+	effects  bool
 }
 
 // Budget is what the child, and all below it, may spend in USD. It is taken from what is left of the run's own, and what the
@@ -22,6 +23,10 @@ func Budget(usd protocol.Decimal) CallOption { return func(c *calling) { c.budge
 
 // Detached says not to wait: Call returns an empty output once the child is on its way, and it lives on when the run ends.
 func Detached() CallOption { return func(c *calling) { c.detached = true } }
+
+// TakeEffects says that the run that calls takes the effects of the child's output, to declare them itself or not: they are not
+// performed where the child ends.
+func TakeEffects() CallOption { return func(c *calling) { c.effects = true } }
 
 // Call has another operator do something and returns its output. The child's run is named after the step, so a run that goes
 // on finds the child that it began. After a short while the run is suspended until the child has ended. The error of a
@@ -70,7 +75,7 @@ func (a At) child(operator protocol.OperatorID, in protocol.OperatorInput, c cal
 	if in.Session != nil {
 		instance = string(*in.Session)
 	}
-	return &run.Child{Operator: operator, Instance: instance, Run: id, Budget: c.budget, Detached: c.detached}
+	return &run.Child{Operator: operator, Instance: instance, Run: id, Budget: c.budget, Detached: c.detached, TakeEffects: c.effects}
 }
 
 // output is what a child gave.

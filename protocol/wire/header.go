@@ -8,6 +8,7 @@ const (
 	HeaderBudget      = "Skg-Budget"        // (carried) Decimal USD left for this subtree
 	HeaderDepth       = "Skg-Depth"         // (carried) how many dispatches deep this one is, from 0
 	HeaderTrace       = "traceparent"       // (carried) W3C trace context
+	HeaderEffects     = "Skg-Effects"       // EffectsToCaller: whoever dispatches takes the effects of the output, nobody else performs them
 	HeaderSignalID    = "Skg-Signal-Id"     // names a signal, where its sender has to find it again
 	HeaderKind        = "Skg-Kind"          // the kind of an event, as in its body
 	HeaderReply       = "Skg-Reply"         // of a task: the inbox that wants the answer
@@ -29,3 +30,6 @@ const MaxID = 512
 
 // MaxSignalType is the longest signal or query type in bytes.
 const MaxSignalType = 128
+
+// EffectsToCaller is the value of HeaderEffects.
+const EffectsToCaller = "caller"

@@ -152,7 +152,7 @@ func (r *recorder) start(ctx context.Context, c *run.Child, in protocol.Operator
 		wire.HeaderParentSeq: {strconv.FormatUint(seq, 10)},
 	}}
 	bus.EncodeCall(msg.Header, protocol.Call{
-		Run: c.Run, Parent: r.info.Run, Budget: c.Budget, Depth: inv.Depth + 1, Trace: inv.Trace,
+		Run: c.Run, Parent: r.info.Run, Budget: c.Budget, Depth: inv.Depth + 1, Trace: inv.Trace, TakeEffects: c.TakeEffects,
 	}, inv.Deadline)
 	_, err = h.tasks.Enqueue(ctx, msg)
 	return err
@@ -186,7 +186,7 @@ func (h *Host) checkParent(ctx context.Context, t *incoming) error {
 		if part.Kind != protocol.EventStepStarted || json.Unmarshal(part.Data, &start) != nil || start.Child == nil {
 			continue
 		}
-		if c := start.Child; e.Run == p.Run && c.Run == in.Run && c.Operator == h.cfg.ID && c.Hash == in.Hash {
+		if c := start.Child; e.Run == p.Run && c.Run == in.Run && c.Operator == h.cfg.ID && c.Hash == in.Hash && c.TakeEffects == in.TakeEffects {
 			return nil
 		}
 	}

@@ -76,7 +76,7 @@ func (h *Host) readInput(msg jetstream.Msg, meta *jetstream.MsgMetadata, id run.
 	}
 	in := &run.Input{
 		Run: call.Run, Hash: digest(canonical), Body: canonical, Mode: run.Mode(headers.Get(wire.HeaderWhenBusy)), ParentRun: call.Parent,
-		Deadline: deadline, Budget: call.Budget, Depth: call.Depth, Trace: call.Trace, Task: id,
+		Deadline: deadline, Budget: call.Budget, Depth: call.Depth, Trace: call.Trace, TakeEffects: call.TakeEffects, Task: id,
 	}
 	if in.Mode == "" {
 		in.Mode = h.cfg.WhenBusy
