@@ -36,7 +36,7 @@ func TestInteropProviders(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	key := secret.Static("sk-interop")
-	for name, c := range map[string]struct {
+	for name, c := range map[string]struct { //nolint:paralleltest // the server is one for all
 		p        provider.Provider
 		model    string
 		thinks   bool
@@ -48,7 +48,7 @@ func TestInteropProviders(t *testing.T) {
 		"ollama":    {ollama.New(ollama.Config{BaseURL: url, HTTPClient: client}), "llama3.2:1b", false, true},
 	} {
 		for way, stream := range map[string]bool{"whole": false, "streamed": true} {
-			t.Run(name+" "+way, func(t *testing.T) { //nolint:paralleltest // the server is one for all
+			t.Run(name+" "+way, func(t *testing.T) {
 				ask := peer{p: c.p, model: c.model, stream: stream}
 				resp := ask.must(t, user("two tools"))
 				if resp.StopReason != protocol.StopToolUse || len(resp.ToolCalls) != 2 || resp.ToolCalls[1].Name != "clock" ||
