@@ -29,6 +29,7 @@ type prepared struct {
 	rejected int
 	declared protocol.Effects
 	budget   *protocol.Decimal
+	beside   bool // others of the batch run at the same time
 
 	out outcome
 	end *stop // the run has to stop in the middle of it
@@ -262,6 +263,7 @@ func (r *run) together(ctx context.Context, batch []*prepared) {
 	var group sync.WaitGroup
 	places := make(chan struct{}, r.cfg.MaxParallel)
 	for _, p := range batch {
+		p.beside = true
 		places <- struct{}{} // in the order of the calls
 		group.Go(func() {
 			defer func() { <-places }()

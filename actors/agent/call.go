@@ -120,10 +120,10 @@ func (r *run) use(ctx context.Context, p *prepared, key string) (tool.Result, er
 	ctx = tool.WithRun(alone(ctx), tool.Run{Session: r.session, Declared: p.declared, IdempotencyKey: key})
 	ctx = protocol.WithCall(ctx, protocol.Call{Budget: p.budget})
 	if r.account == nil {
-		return call(ctx, p.tool, bytes.Clone(p.op.Call.Input))
+		return p.call(ctx, bytes.Clone(p.op.Call.Input))
 	}
 	part := r.account.Part()
-	res, err := call(budget.With(ctx, part), p.tool, bytes.Clone(p.op.Call.Input))
+	res, err := p.call(budget.With(ctx, part), bytes.Clone(p.op.Call.Input))
 	charge(part, res)
 	return res, err
 }
@@ -137,28 +137,37 @@ func charge(part *budget.Account, res tool.Result) {
 	part.Spend(rest, res.UnpricedCalls-min(res.UnpricedCalls, part.Unknown()))
 }
 
-// call calls a tool in a goroutine of its own: a tool may end that.
-func call(ctx context.Context, t tool.Tool, input json.RawMessage) (tool.Result, error) {
-	var res tool.Result
-	err := error(protocol.ErrToolFailed("the tool ended without a result; this is a defect of the tool"))
+// call calls a tool. Beside others it has a goroutine of its own: a tool may end that, and then has failed. Alone it would end the
+// run's, as any code of an operator.
+func (p *prepared) call(ctx context.Context, input json.RawMessage) (res tool.Result, err error) {
+	if !p.beside {
+		return called(ctx, p.tool, input)
+	}
+	err = protocol.ErrToolFailed("the tool ended without a result; this is a defect of the tool")
 	var over sync.WaitGroup
 	over.Go(func() {
-		defer func() {
-			if v := recover(); v != nil { // at what it returned
-				res, err = tool.Result{}, protocol.ErrToolFailed("the tool crashed; this is a defect of the tool").
-					Because(&tool.PanicError{Value: v, Stack: debug.Stack()})
-			}
-		}()
-		made, failed := tool.Call(ctx, t, input)
-		if made.Cost != nil && made.Cost.IsNegative() { // nobody knows what it was
-			made.Cost, made.UnpricedCalls = nil, made.UnpricedCalls+1
-		}
-		for _, e := range made.Effects {
-			_ = e.Kind() // of nothing there is none
-		}
+		made, failed := called(ctx, p.tool, input)
 		res, err = made, failed
 	})
 	over.Wait()
+	return res, err
+}
+
+// called is what a tool returned, looked at.
+func called(ctx context.Context, t tool.Tool, input json.RawMessage) (res tool.Result, err error) {
+	defer func() {
+		if v := recover(); v != nil { // at what it returned
+			res, err = tool.Result{}, protocol.ErrToolFailed("the tool crashed; this is a defect of the tool").
+				Because(&tool.PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	res, err = tool.Call(ctx, t, input)
+	if res.Cost != nil && res.Cost.IsNegative() { // nobody knows what it was
+		res.Cost, res.UnpricedCalls = nil, res.UnpricedCalls+1
+	}
+	for _, e := range res.Effects {
+		_ = e.Kind() // of nothing there is none
+	}
 	return res, err
 }
 
