@@ -96,7 +96,8 @@
 // work to whom the work is handed. What the members of a pattern declare is performed by the nodes that run them, and not
 // declared again by the pattern.
 //
-// A money limit needs models whose price is known, that of a compaction and the fallbacks of a router included; else Register
+// A money limit needs models whose price is known: by prices, or by the built-in lists, which are those of their maker's own
+// server and count for no other base_url. That goes for the model of a compaction and the fallbacks of a router, too; else Register
 // refuses it. Tokens are counted by the vocabulary of the model where that is known and the count decides something, which
 // takes up to 11 MB once; else they are estimated.
 package manifest

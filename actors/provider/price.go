@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -117,4 +118,14 @@ func trim(d decimal.Decimal) decimal.Decimal {
 		return d
 	}
 	return t
+}
+
+// Listed returns own, or where that is nil whether the list prices of a maker apply to a server: only to the maker's own, which are
+// under domain. For any other nothing has a price, since nobody knows what its owner asks for.
+func Listed(own Prices, baseURL, domain string) Prices {
+	u, err := url.Parse(baseURL)
+	if own != nil || err == nil && (u.Hostname() == domain || strings.HasSuffix(u.Hostname(), "."+domain)) {
+		return own
+	}
+	return Prices{}
 }

@@ -143,3 +143,20 @@ func TestPriceBound(t *testing.T) {
 		t.Errorf("huge: %s", got)
 	}
 }
+
+// List prices are those of their maker's servers; what another asks for the same name nobody knows.
+func TestListed(t *testing.T) {
+	t.Parallel()
+	own := provider.Prices{"m": {}}
+	for url, maker := range map[string]bool{
+		"https://api.openai.com/v1": true, "https://eu.api.openai.com/v1": true, "https://openai.com": true, "http://127.0.0.1:4010/v1": false,
+		"https://api.openai.com.evil.example": false, "https://notopenai.com": false, "https://acme.openai.azure.com": false, ":": false,
+	} {
+		if got := provider.Listed(nil, url, "openai.com"); (got == nil) != maker {
+			t.Errorf("%s: got %v", url, got)
+		}
+		if got := provider.Listed(own, url, "openai.com"); len(got) != 1 {
+			t.Errorf("%s: own prices are %v", url, got)
+		}
+	}
+}

@@ -42,9 +42,9 @@ func TestInteropProviders(t *testing.T) {
 		thinks   bool
 		isPriced bool
 	}{
-		"openai":    {openai.New(openai.Config{BaseURL: url + "/v1", APIKey: key, HTTPClient: client}), "gpt-4o-mini", false, true},
-		"responses": {responses.New(responses.Config{BaseURL: url + "/v1", APIKey: key, HTTPClient: client}), "gpt-5-mini", true, true},
-		"anthropic": {anthropic.New(anthropic.Config{BaseURL: url, APIKey: key, HTTPClient: client}), "claude-haiku-4-5", true, true},
+		"openai":    {openai.New(openai.Config{BaseURL: url + "/v1", APIKey: key, HTTPClient: client, Prices: openai.ListPrices()}), "gpt-4o-mini", false, true},
+		"responses": {responses.New(responses.Config{BaseURL: url + "/v1", APIKey: key, HTTPClient: client, Prices: openai.ListPrices()}), "gpt-5-mini", true, true},
+		"anthropic": {anthropic.New(anthropic.Config{BaseURL: url, APIKey: key, HTTPClient: client}), "claude-haiku-4-5", true, false},
 		"ollama":    {ollama.New(ollama.Config{BaseURL: url, HTTPClient: client}), "llama3.2:1b", false, true},
 	} {
 		for way, stream := range map[string]bool{"whole": false, "streamed": true} {

@@ -33,7 +33,8 @@ type Config struct {
 	Model  string // of requests that name none; DefaultModel if empty
 	// MaxTokens is the limit of requests that name none, since the protocol wants one; DefaultMaxTokens if 0.
 	MaxTokens uint32
-	// Prices by model, without the date of a version; the built-in table if nil. An empty map knows no prices.
+	// Prices by model, without the date of a version; the built-in table if nil and the server is the
+	// maker's own, else none. An empty map knows no prices.
 	Prices provider.Prices
 	// HTTPClient has a connection pool of its own if nil. Its Timeout, if set, ends long streams too.
 	HTTPClient *http.Client
@@ -109,7 +110,7 @@ func New(cfg Config) *Provider {
 			option.WithBaseURL(cfg.BaseURL),
 			option.WithHTTPClient(client),
 		),
-		prices: newPriceList(cfg.Prices, cfg.Betas),
+		prices: newPriceList(provider.Listed(cfg.Prices, cfg.BaseURL, "anthropic.com"), cfg.Betas),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/skelegent/skelegent-go/actors/provider/anthropic"
+	"github.com/skelegent/skelegent-go/actors/provider/providertest"
 	"github.com/skelegent/skelegent-go/actors/provider/secret"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -46,7 +47,7 @@ func serve(t *testing.T, contentType, reply string) *server {
 
 func (s *server) provider(t *testing.T, cfg anthropic.Config) *anthropic.Provider {
 	t.Helper()
-	cfg.BaseURL = s.URL
+	cfg.BaseURL, cfg.HTTPClient = "http://api.anthropic.com", providertest.As(t, s.URL)
 	p := anthropic.New(cfg)
 	t.Cleanup(p.Close)
 	return p

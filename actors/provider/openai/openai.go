@@ -32,7 +32,8 @@ type Config struct {
 	// APIKey is asked at each call; no key is sent if nil.
 	APIKey secret.Source
 	Model  string // of requests that name none; DefaultModel if empty
-	// Prices by model, without the date of a version; the built-in table if nil. An empty map knows no prices.
+	// Prices by model, without the date of a version; the built-in table if nil and the server is the
+	// maker's own, else none. An empty map knows no prices.
 	Prices provider.Prices
 	// HTTPClient has a connection pool of its own if nil. Its Timeout, if set, ends long streams too.
 	HTTPClient *http.Client
@@ -88,7 +89,7 @@ func New(cfg Config) *Provider {
 		cfg:     cfg,
 		invalid: cfg.validate(),
 		http:    newHTTPClient(cfg.HTTPClient),
-		prices:  newPriceList(cfg.Prices),
+		prices:  newPriceList(provider.Listed(cfg.Prices, cfg.BaseURL, "openai.com")),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/actors/provider/openai"
+	"github.com/skelegent/skelegent-go/actors/provider/providertest"
 	"github.com/skelegent/skelegent-go/actors/provider/secret"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -45,7 +46,7 @@ func serve(t *testing.T, contentType, reply string) *server {
 
 func (s *server) provider(t *testing.T, cfg openai.Config) *openai.Provider {
 	t.Helper()
-	cfg.BaseURL = s.URL + "/v1"
+	cfg.BaseURL, cfg.HTTPClient = "http://api.openai.com/v1", providertest.As(t, s.URL)
 	p := openai.New(cfg)
 	t.Cleanup(p.Close)
 	return p

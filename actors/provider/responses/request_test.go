@@ -13,6 +13,7 @@ import (
 
 	"github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/actors/provider/openai"
+	"github.com/skelegent/skelegent-go/actors/provider/providertest"
 	"github.com/skelegent/skelegent-go/actors/provider/responses"
 	"github.com/skelegent/skelegent-go/actors/provider/secret"
 	"github.com/skelegent/skelegent-go/protocol"
@@ -47,7 +48,7 @@ func serve(t *testing.T, reply string) *server {
 
 func (s *server) provider(t *testing.T, cfg responses.Config) *responses.Provider {
 	t.Helper()
-	cfg.BaseURL = s.URL + "/v1"
+	cfg.BaseURL, cfg.HTTPClient = "http://api.openai.com/v1", providertest.As(t, s.URL)
 	p := responses.New(cfg)
 	t.Cleanup(p.Close)
 	return p

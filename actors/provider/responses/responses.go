@@ -27,7 +27,8 @@ type Config struct {
 	// APIKey is asked at each call; no key is sent if nil.
 	APIKey secret.Source
 	Model  string // of requests that name none; DefaultModel if empty
-	// Prices by model, without the date of a version; openai.ListPrices if nil. An empty map knows no prices.
+	// Prices by model, without the date of a version; openai.ListPrices if nil and the server is the
+	// maker's own, else none. An empty map knows no prices.
 	Prices provider.Prices
 	// HTTPClient has a connection pool of its own if nil. Its Timeout, if set, ends long streams too.
 	HTTPClient *http.Client
@@ -83,7 +84,7 @@ func New(cfg Config) *Provider {
 		cfg:     cfg,
 		invalid: cfg.validate(),
 		http:    exchange.NewClient(cfg.HTTPClient),
-		prices:  newPriceList(cfg.Prices),
+		prices:  newPriceList(provider.Listed(cfg.Prices, cfg.BaseURL, "openai.com")),
 	}
 }
 
