@@ -8,6 +8,8 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
 // errRefused means that the server was told what the client did wrong and will end the connection.
@@ -26,7 +28,8 @@ const maxLine = 16 << 10
 // sent to the API as a request to delete a stream.
 //
 // A guest's messages are parsed and written anew, so what was checked is what the server sees, and both
-// must lie under GuestInbox. Headers must be short: the server stores those of a signal twice, the second
+// must lie under GuestInbox. Nor may a guest take the effects of a run (wire.HeaderEffects), which would keep an operator from
+// having them performed. Headers must be short: the server stores those of a signal twice, the second
 // time with one more, and where they then were too long for it that signal would hold up all others for
 // good. Who proves to hold the node's key is passed through as it is.
 type guard struct {
@@ -126,12 +129,19 @@ func (g *guard) publish(verb string, to []string, header int, sizes []string) er
 		g.deny("reply_outside_", GuestInbox, to[1])
 		return g.payload(io.Discard, total)
 	}
-	if !strings.HasPrefix(to[0], createConsumer) {
-		g.write(line, "\r\n")
-		return g.payload(g.out, total)
-	}
 	var body bytes.Buffer
-	if err := g.payload(&body, total); err != nil {
+	if err := g.copy(&body, header); err != nil {
+		return err
+	}
+	if takesEffects(body.Bytes()) {
+		g.deny("header_", wire.HeaderEffects)
+		return g.payload(io.Discard, total-header)
+	}
+	if !strings.HasPrefix(to[0], createConsumer) {
+		g.write(line, "\r\n", body.String())
+		return g.payload(g.out, total-header)
+	}
+	if err := g.payload(&body, total-header); err != nil {
 		return err
 	}
 	if subject, ok := deliversTo(body.Bytes()[header:total]); !ok {

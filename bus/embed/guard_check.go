@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
+
+	"github.com/skelegent/skelegent-go/protocol/wire"
 )
 
 // isNode reports whether a CONNECT proves that the client holds the node's key. The server checks the
@@ -46,6 +49,11 @@ func deliversTo(body []byte) (subject string, ok bool) {
 		return "invalid", false
 	}
 	return subject, false
+}
+
+// takesEffects reports whether headers, as they are sent, have that by which a caller takes the effects of a run.
+func takesEffects(headers []byte) bool {
+	return bytes.Contains(bytes.ToLower(headers), []byte(strings.ToLower(wire.HeaderEffects)))
 }
 
 // maxSizeField is how many digits the size of a message may have.

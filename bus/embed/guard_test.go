@@ -58,6 +58,8 @@ func TestGuestCannotRedirectAnswers(t *testing.T) {
 		"pull":                 {Subject: "$JS.API.CONSUMER.MSG.NEXT.SKG_LOG.c1", Reply: "skg.effect.log.echo.i1"},
 		"node's inbox":         {Subject: "skg.op.echo", Reply: "_INBOX_NODE.x.1"},
 		"nearly an inbox":      {Subject: "skg.op.echo", Reply: "_INBOX"},
+		"takes effects":        {Subject: "skg.task.echo", Header: nats.Header{"Skg-Effects": {"caller"}}, Data: []byte("x")},
+		"takes effects, small": {Subject: "skg.task.echo", Header: nats.Header{"A": {"b"}, "skg-effects": {"caller"}}},
 		"with a header":        {Subject: "skg.op.echo", Reply: "skg.log.echo.i1.run", Header: nats.Header{"A": {"b"}}},
 		"delivery":             {Subject: create, Data: createBody(t, "skg.log.echo.i1.run")},
 		"delivery to an API":   {Subject: create, Data: createBody(t, "$JS.API.STREAM.PURGE.SKG_DEAD")},
