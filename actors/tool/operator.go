@@ -13,8 +13,8 @@ type operatorInput struct {
 }
 
 // FromOperator is an operator as a tool: {"message": string} becomes a task for it, and the text of its answer the
-// result. What it declares is performed by whoever runs it, and is not the agent's. It gets no session; what else it gets is protocol.NextCall's, so the agent decides on its budget. What it cost
-// is the result's cost, also where it failed.
+// result. What it declares is performed by whoever runs it, and is not the agent's. It gets no session; what else it gets is protocol.NextCall's, so
+// the agent decides on its budget. What it cost is the result's cost, also where it failed.
 //
 // In a durable run the call is a step of its own, step.Call, and d is not used: a run that goes on finds the child that it
 // began. Therefore the tool is repeatable.

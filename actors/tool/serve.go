@@ -51,7 +51,7 @@ func (o operator) Execute(ctx context.Context, in protocol.OperatorInput) (proto
 	case err != nil && ctx.Err() != nil: // not the tool's failure
 		return protocol.OperatorOutput{}, protocol.AsError(ctx.Err()).Because(err)
 	case err != nil:
-		return protocol.OperatorOutput{}, protocol.ErrSubDispatch(protocol.OperatorID(name), err)
+		return protocol.OperatorOutput{}, served(name, err)
 	}
 	return got.reply(name), nil
 }
