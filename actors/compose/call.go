@@ -7,8 +7,8 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// NewCall returns a call of a tool, as normalisers make them. The arguments may be any JSON, and are {} if there are none. The
-// error is of kind KindNormalizerFailed: the name is blank or has a character that IsIdentifier does not allow, or the
+// NewCall returns a call of a tool, as normalisers make them. The arguments may be any JSON, and are {} if there are none.
+// The error is of kind KindNormalizerFailed: the name is blank or has a character that IsIdentifier does not allow, or the
 // arguments are no JSON.
 func NewCall(id, name string, args json.RawMessage) (protocol.ToolCall, error) {
 	if strings.TrimSpace(name) == "" {

@@ -1,8 +1,15 @@
 package compose
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
 	"strings"
 
+	"github.com/skelegent/skelegent-go/actors/step"
+	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -92,4 +99,56 @@ func KindOf(err error) protocol.ErrorKind {
 		return kind
 	}
 	return ""
+}
+
+// toolError is what a caller of Tools.Invoke is told of a tool's error.
+func toolError(ctx context.Context, name string, err error) error {
+	return failed(ctx, err, ErrToolFailed, "tool", name)
+}
+
+// skillError is what a caller of Agent.Step is told of a skill's error.
+func skillError(ctx context.Context, id string, err error) error {
+	return failed(ctx, err, ErrSkillFailed, "skill", id)
+}
+
+// failed makes an error of the kernel of err, unless it is one, the run unwinds by it, or it says that ctx ended. Code,
+// hints and details stay where err has them.
+func failed(ctx context.Context, err error, kind func(string) *protocol.Error, what, name string) error {
+	if passes(ctx, err) || KindOf(err) != "" {
+		return err
+	}
+	var coded *protocol.Error
+	if !errors.As(err, &coded) || coded == nil {
+		e := kind(err.Error()).Because(err)
+		if own := protocol.AsError(err); own.Code != protocol.CodeInternal { // a time limit of its own
+			e.Code, e.Retryable = own.Code, own.Retryable
+		}
+		return e.With(what, name).Clip()
+	}
+	text := coded.Message
+	if coded.Kind == protocol.KindToolExecutionFailed {
+		text = strings.TrimPrefix(text, "execution failed: ")
+	}
+	e := kind(text).Because(err)
+	e.Code, e.Retryable, e.RetryAfter, e.Details = coded.Code, coded.Retryable, coded.RetryAfter, maps.Clone(coded.Details)
+	return e.With(what, name).Clip()
+}
+
+// passes reports whether err is nobody's failure: the run unwinds by it, or ctx ended.
+func passes(ctx context.Context, err error) bool {
+	if end := ctx.Err(); end != nil && (errors.Is(err, end) || protocol.CodeOf(err) == protocol.CodeOf(end)) {
+		return true
+	}
+	return step.Unwinding(err)
+}
+
+// contained calls f. A panic in it is a failure whose text says nothing of the value.
+func contained(f func() error, kind func(string) *protocol.Error, what string) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = kind(fmt.Sprintf("%s crashed; this is a defect of it", what)).
+				Because(&tool.PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	return f()
 }

@@ -42,7 +42,7 @@ func (m *Manifest) agent(name string, o Operator, p provider.Provider, deps Deps
 	}
 	cfg.Count = m.counter(o)
 	if o.Kind == kindSingleShot {
-		return agent.SingleShot(cfg)
+		return agent.SingleShot(deps.config(name, cfg))
 	}
 	for _, t := range o.Tools {
 		made, err := m.tool(t, deps)
@@ -51,7 +51,15 @@ func (m *Manifest) agent(name string, o Operator, p provider.Provider, deps Deps
 		}
 		cfg.Tools = append(cfg.Tools, made)
 	}
-	return agent.New(cfg)
+	return agent.New(deps.config(name, cfg))
+}
+
+// config is what an agent is made of.
+func (d Deps) config(name string, cfg agent.Config) agent.Config {
+	if d.Agent == nil {
+		return cfg
+	}
+	return d.Agent(name, cfg)
 }
 
 // counter counts tokens by the model's own vocabulary, where it is known and how many they are decides something: what fits

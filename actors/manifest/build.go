@@ -11,6 +11,7 @@ import (
 	"github.com/skelegent/skelegent-go/actors"
 	"github.com/skelegent/skelegent-go/actors/agent"
 	"github.com/skelegent/skelegent-go/actors/command"
+	"github.com/skelegent/skelegent-go/actors/compose"
 	"github.com/skelegent/skelegent-go/actors/effect"
 	"github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/actors/tool"
@@ -26,6 +27,11 @@ type Deps struct {
 	// Providers take the place of the manifest's, by name, as they are: without the limits and the breaker that it names. For
 	// tests.
 	Providers map[string]provider.Provider
+	// Agent says what an operator that asks a model is made of, in place of what the manifest says: for replays and tests. It is
+	// called for each of them; nil leaves all as they are.
+	Agent func(operator string, cfg agent.Config) agent.Config
+	// Skills are those that links of chains may name; none if nil.
+	Skills *compose.Skills
 	// Logger is silent if nil.
 	Logger *zap.Logger
 }
@@ -133,6 +139,8 @@ func (m *Manifest) operator(name string, o Operator, providers map[string]provid
 		return tool.AsOperator(t), nil
 	case o.pattern():
 		return o.makePattern(deps.Dispatcher)
+	case o.composed():
+		return m.compose(name, o, deps)
 	}
 	return m.agent(name, o, providers[o.Provider], deps)
 }

@@ -13,7 +13,7 @@
 //	    limits: {requests_per_minute: 500, tokens_per_minute: 200000, concurrency: 16}   # of each model, for all operators together
 //	    breaker: {failures: 5, open_for: 30s}     # after failures in a row it is left alone for a while
 //	  claude: {kind: anthropic, api_key: {env: ANTHROPIC_API_KEY}, cache_prompt: true}
-//	  local: {kind: ollama}               # http://localhost:11434
+//	  local: {kind: ollama, text_calls: true}   # http://localhost:11434; calls that the model writes as text are calls
 //	  script: {kind: scripted, script: answers.yaml}
 //	  all:
 //	    kind: router                      # asks others, by the name of the model
@@ -42,6 +42,8 @@
 //	        env: [ARCHIVE_TOKEN]          # what it gets of the node's environment
 //	        repeatable: true              # it may be run again when it is not known whether it was
 //	        max_result: 20000             # bytes that the model is shown
+//	      - {remote: whois, as: whois, description: Asks whois., input_schema: {type: object}}   # a tool that another node has
+//	      - {delegate: triage, description: Looks into a host.}   # an operator that takes and gives JSON
 //	      - {effect: webhook, as: notify, description: Tells the owner.}   # declared, and performed by its executor
 //	    tool_choice: auto                 # any, none
 //	    max_parallel: 4                   # calls of one answer at a time
@@ -85,6 +87,24 @@
 //	  polish: {kind: loop, operator: assistant, until_contains: DONE, max_iterations: 5}
 //	  office: {kind: supervisor, operators: [desk, assistant], selector: handoff, max_rounds: 6}   # round_robin, random
 //	  crew: {kind: swarm, start: desk, transitions: {desk: [assistant], assistant: [desk]}, max_handoffs: 4}
+//	  # What is composed decides without a model.
+//	  front:
+//	    kind: coordinator                 # routes by {"signals": [...]} in the metadata of the input
+//	    routes:
+//	      - {signals: [incident, alarm], operator: triage}    # the first that has one of the signals
+//	      - {signals: [invoice], operator: {operator: billing}}
+//	    fallback: assistant
+//	  triage:
+//	    kind: chain                       # skills over an investigation: entity, signals, evidence, confidence
+//	    tools: [clock]
+//	    links:
+//	      - {id: known, when: [hash.match], confidence: 0.4, signals: [bad], evidence: Known bad hash}
+//	      - {id: seen, when: [bad], tool: clock, args: {}}    # the result becomes evidence; args: the investigation if not given
+//	      - {id: judged, unless: [quiet], operator: judge}    # asked with the investigation; what it answers is applied
+//	      - {id: over, when: [certain], then: conclude}       # or discard: the links behind it are skipped
+//	    keep_going: false                 # unless this is true
+//	    max_tool_calls: 100               # for one input
+//	  judge: {kind: delegate, stub: true, input_schema: {type: object}}   # until there is an operator: NAME
 //	effects:
 //	  webhook: {kind: exec, command: [./deliver]}
 //

@@ -135,7 +135,7 @@ func isJSON(path []string) bool {
 		return false
 	}
 	switch strings.Join(path[2:], ".") {
-	case "options", "output.schema", "tools.input_schema":
+	case "options", "output.schema", "tools.input_schema", "input_schema", "links.args":
 		return true
 	}
 	return false

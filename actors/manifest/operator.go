@@ -13,6 +13,10 @@ const (
 	kindLoop       = "loop"
 	kindSupervisor = "supervisor"
 	kindSwarm      = "swarm"
+
+	kindChain       = "chain"
+	kindCoordinator = "coordinator"
+	kindDelegate    = "delegate"
 )
 
 // Operator is one operator of the node.
@@ -21,7 +25,7 @@ type Operator struct {
 	Description string    `yaml:"description"`
 	Concurrency int       `yaml:"concurrency"`
 	Waiting     int       `yaml:"waiting"`
-	Durable     *bool     `yaml:"durable"` // if not given, true for agents and patterns, false for others
+	Durable     *bool     `yaml:"durable"` // if not given, true for agents and what is made of operators, false for others
 	WhenBusy    string    `yaml:"when_busy"`
 	Attempts    int       `yaml:"attempts"`
 	Version     string    `yaml:"version"`
@@ -54,7 +58,7 @@ type Operator struct {
 
 	// Of patterns.
 	Operators     []Member            `yaml:"operators"`
-	Operator      *Member             `yaml:"operator"`
+	Operator      *Member             `yaml:"operator"` // of a delegate, too
 	UntilContains string              `yaml:"until_contains"`
 	MaxIterations Count               `yaml:"max_iterations"`
 	Selector      string              `yaml:"selector"`
@@ -62,6 +66,15 @@ type Operator struct {
 	Start         *Member             `yaml:"start"`
 	Transitions   map[string][]Member `yaml:"transitions"`
 	MaxHandoffs   Count               `yaml:"max_handoffs"`
+
+	// Of what is composed.
+	Routes       []SignalRoute `yaml:"routes"` // of a coordinator
+	Fallback     *Member       `yaml:"fallback"`
+	Links        []Link        `yaml:"links"`          // of a chain
+	KeepGoing    bool          `yaml:"keep_going"`     // run the links behind a conclusion, too
+	MaxToolCalls Count         `yaml:"max_tool_calls"` // of a chain, for one input; 1000 if not given
+	Stub         bool          `yaml:"stub"`           // a delegate that nobody is behind yet
+	InputSchema  JSON          `yaml:"input_schema"`   // of a delegate; any object if not given
 }
 
 // operatorKeys are the keys that not all kinds have.
@@ -78,7 +91,7 @@ var operatorKeys = map[string][]string{
 	"compaction":  {kindAgent, kindSingleShot},
 	"rules":       {kindAgent, kindSingleShot},
 
-	"tools":          {kindAgent},
+	"tools":          {kindAgent, kindChain},
 	"tool_choice":    {kindAgent},
 	"max_parallel":   {kindAgent},
 	"run_safe_calls": {kindAgent},
@@ -88,7 +101,7 @@ var operatorKeys = map[string][]string{
 	"command": {kindExec},
 
 	"operators":      {kindSequential, kindParallel, kindSupervisor},
-	"operator":       {kindLoop},
+	"operator":       {kindLoop, kindDelegate},
 	"until_contains": {kindLoop, kindSupervisor},
 	"max_iterations": {kindLoop},
 	"selector":       {kindSupervisor},
@@ -96,6 +109,14 @@ var operatorKeys = map[string][]string{
 	"start":          {kindSwarm},
 	"transitions":    {kindSwarm},
 	"max_handoffs":   {kindSwarm},
+
+	"routes":         {kindCoordinator},
+	"fallback":       {kindCoordinator},
+	"links":          {kindChain},
+	"keep_going":     {kindChain},
+	"max_tool_calls": {kindChain},
+	"stub":           {kindDelegate},
+	"input_schema":   {kindDelegate},
 }
 
 // asks reports whether the operator asks a model.
@@ -110,12 +131,13 @@ func (o Operator) pattern() bool {
 	return false
 }
 
-// durable is whether the operator's runs survive a crash: an agent's and a pattern's do unless the manifest says otherwise.
+// durable is whether the operator's runs survive a crash: an agent's, and those of what is made of other operators, do unless the
+// manifest says otherwise.
 func (o Operator) durable() bool {
 	if o.Durable != nil {
 		return *o.Durable
 	}
-	return o.Kind == kindAgent || o.pattern()
+	return o.Kind == kindAgent || o.pattern() || o.composed()
 }
 
 // limited reports whether money is.

@@ -119,16 +119,16 @@ func TestBadManifests(t *testing.T) {
 		// Tools.
 		{"unknown tool", model + "operators:\n  a:\n    provider: main\n    tools:\n      - clock\n      - watch\n", `8: operators.a.tools: there is no tool "watch": built in are clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
 		{"unknown built-in tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: watch}]\n", `6: operators.a.tools: tool "watch" is not one of clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
-		{"tool and operator", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, operator: b}]\n", "6: operators.a.tools: an entry is a name, or has one of tool, operator, handoff and exec, or an effect alone"},
-		{"neither", model + "operators:\n  a:\n    provider: main\n    tools: [{as: b}]\n", "6: operators.a.tools: an entry is a name, or has one of tool, operator, handoff and exec, or an effect alone"},
+		{"tool and operator", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, operator: b}]\n", "6: operators.a.tools: an entry is a name, or has one of tool, operator, remote, delegate, handoff and exec, or an effect alone"},
+		{"neither", model + "operators:\n  a:\n    provider: main\n    tools: [{as: b}]\n", "6: operators.a.tools: an entry is a name, or has one of tool, operator, remote, delegate, handoff and exec, or an effect alone"},
 		{"null tool", model + "operators:\n  a:\n    provider: main\n    tools: [~]\n", "6: an entry of a list is empty"},
 		{"empty argument", "operators:\n  a:\n    kind: exec\n    command:\n      - x\n      -\n", "6: an entry of a list is empty"},
 		{"list as tool", model + "operators:\n  a:\n    provider: main\n    tools: [[clock]]\n", "6: a tool must be a name, {tool: NAME} or {operator: ID}"},
 		{"bad operator as tool", model + "operators:\n  a:\n    provider: main\n    tools: [{operator: B!}]\n", `6: operators.a.tools: operator id "B!": must be`},
-		{"described tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, description: x}]\n", "6: operators.a.tools: description is not for an entry with tool, but with operator, handoff, exec, effect"},
+		{"described tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, description: x}]\n", "6: operators.a.tools: description is not for an entry with tool, but with operator, handoff, exec, remote, delegate, effect"},
 		{"bad name of a tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, as: the clock}]\n", `6: operators.a.tools: tool name "the clock": must be`},
 		{"two tools of one name", model + "operators:\n  a:\n    provider: main\n    tools:\n      - clock\n      - {operator: b, as: clock}\n", `8: operators.a.tools: there are two tools "clock"`},
-		{"tools of a single shot", model + "operators:\n  a: {kind: single_shot, provider: main, tools: [clock]}\n", "4: operators.a.tools: is for the kind agent"},
+		{"tools of a single shot", model + "operators:\n  a: {kind: single_shot, provider: main, tools: [clock]}\n", "4: operators.a.tools: is for the kinds agent, chain"},
 		{"tool without a name", "operators:\n  a: {kind: tool}\n", "2: operators.a.tool: kind tool needs the name of a tool"},
 		{"unknown tool as operator", "operators:\n  a:\n    kind: tool\n    tool: watch\n", `4: operators.a.tool: tool "watch" is not one of clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
 		{"tool of an agent", model + "operators:\n  a: {provider: main, tool: clock}\n", "4: operators.a.tool: is for the kind tool"},
@@ -211,7 +211,7 @@ func TestExampleOfTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := m.Operators["assistant"]
-	if len(a.Tools) != 7 || a.Limits.MaxTurns != 10 || a.Concurrency != 64 || a.Compaction.Keep != 6 || a.Rules.LoopLimit != 4 {
+	if len(a.Tools) != 9 || a.Limits.MaxTurns != 10 || a.Concurrency != 64 || a.Compaction.Keep != 6 || a.Rules.LoopLimit != 4 {
 		t.Errorf("assistant = %+v", a)
 	}
 	if m.Operators["reviewer"].Kind != "single_shot" || m.Effects["webhook"].Command[0] != "./deliver" {

@@ -26,16 +26,24 @@ const (
 	selectHandoff    = "handoff" // the first member begins, then those to whom the work is handed
 )
 
-// members are all operators that a pattern may have work, of a swarm without the keys of its transitions.
+// members are all operators that this one may have work, of a swarm without the keys of its transitions.
 func (o Operator) members() []Member {
 	all := slices.Clone(o.Operators)
-	for _, m := range []*Member{o.Operator, o.Start} {
+	for _, m := range []*Member{o.Operator, o.Start, o.Fallback} {
 		if m != nil {
 			all = append(all, *m)
 		}
 	}
 	for _, from := range slices.Sorted(maps.Keys(o.Transitions)) {
 		all = append(all, o.Transitions[from]...)
+	}
+	for _, r := range o.Routes {
+		all = append(all, r.Operator)
+	}
+	for _, l := range o.Links {
+		if l.Operator != nil {
+			all = append(all, *l.Operator)
+		}
 	}
 	return all
 }

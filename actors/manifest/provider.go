@@ -23,11 +23,12 @@ type Provider struct {
 	APIKey      *Secret          `yaml:"api_key"`
 	Prices      map[string]Price `yaml:"prices"`
 	CachePrompt bool             `yaml:"cache_prompt"`
-	Script      string           `yaml:"script"`  // the path of a scripted provider's script
-	Routes      []Route          `yaml:"routes"`  // of a router
-	Default     *Route           `yaml:"default"` // of a router: for all models that no other route is for
-	Limits      *RateLimits      `yaml:"limits"`  // of all agents of the node together
-	Breaker     *Breaker         `yaml:"breaker"` // none unless it is named
+	TextCalls   bool             `yaml:"text_calls"` // the model writes its calls as text, between LFM's markers
+	Script      string           `yaml:"script"`     // the path of a scripted provider's script
+	Routes      []Route          `yaml:"routes"`     // of a router
+	Default     *Route           `yaml:"default"`    // of a router: for all models that no other route is for
+	Limits      *RateLimits      `yaml:"limits"`     // of all agents of the node together
+	Breaker     *Breaker         `yaml:"breaker"`    // none unless it is named
 }
 
 // providerKeys are the keys that not all kinds have.
@@ -36,6 +37,7 @@ var providerKeys = map[string][]string{
 	"api_key":      {kindOpenAI, kindResponses, kindAnthropic, kindOllama},
 	"prices":       {kindOpenAI, kindResponses, kindAnthropic},
 	"cache_prompt": {kindAnthropic},
+	"text_calls":   {kindOpenAI, kindResponses, kindAnthropic, kindOllama, kindScripted},
 	"script":       {kindScripted},
 	"routes":       {kindRouter},
 	"default":      {kindRouter},

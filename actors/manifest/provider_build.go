@@ -7,6 +7,7 @@ import (
 	"github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/actors/provider/anthropic"
 	"github.com/skelegent/skelegent-go/actors/provider/limit"
+	"github.com/skelegent/skelegent-go/actors/provider/middleware"
 	"github.com/skelegent/skelegent-go/actors/provider/ollama"
 	"github.com/skelegent/skelegent-go/actors/provider/openai"
 	"github.com/skelegent/skelegent-go/actors/provider/responses"
@@ -50,6 +51,9 @@ func (a *providers) get(name string) (provider.Provider, error) {
 	p, err := a.bare(name, spec)
 	if err != nil {
 		return nil, err
+	}
+	if spec.TextCalls {
+		p = middleware.NewStack().Transform(middleware.TextCalls()).Build().Wrap(p)
 	}
 	if l := spec.Limits; l != nil {
 		p = limit.New(p, limit.Config{

@@ -21,13 +21,15 @@ const (
 	maxResult = tool.DefaultMaxText // an agent shows no more of any
 )
 
-// Tool is a tool of an agent: a name, or more about one. One of the keys tool, operator, handoff and exec says what it is;
-// effect alone is a tool that declares an effect.
+// Tool is a tool of an agent: a name, or more about one. One of the keys tool, operator, remote, delegate, handoff and
+// exec says what it is; effect alone is a tool that declares an effect.
 type Tool struct {
 	Tool     string   `yaml:"tool"`     // a built-in one
 	Operator string   `yaml:"operator"` // an operator of any node
 	Handoff  string   `yaml:"handoff"`  // the operator that goes on instead
 	Exec     []string `yaml:"exec"`     // a program
+	Remote   string   `yaml:"remote"`   // an operator of any node that is a tool: its input and its result are the model's
+	Delegate string   `yaml:"delegate"` // an operator of any node that takes an object of JSON
 
 	As          string    `yaml:"as"`
 	Description string    `yaml:"description"`
@@ -51,19 +53,21 @@ const (
 	formOperator = "operator"
 	formHandoff  = "handoff"
 	formExec     = "exec"
+	formRemote   = "remote"
+	formDelegate = "delegate"
 	formEffect   = "effect"
 )
 
 // toolKeys are the keys that not all forms have.
 var toolKeys = map[string][]string{
-	"description":  {formOperator, formHandoff, formExec, formEffect},
-	"input_schema": {formExec, formEffect},
+	"description":  {formOperator, formHandoff, formExec, formRemote, formDelegate, formEffect},
+	"input_schema": {formExec, formRemote, formDelegate, formEffect},
 	"timeout":      {formExec},
 	"env":          {formExec},
 	"repeatable":   {formExec},
-	"parallel":     {formTool, formOperator, formExec, formEffect}, // a handoff ends the run
-	"effect":       {formTool, formOperator, formEffect},           // the program would not run
-	"max_result":   {formTool, formOperator, formExec},
+	"parallel":     {formTool, formOperator, formExec, formRemote, formDelegate, formEffect}, // a handoff ends the run
+	"effect":       {formTool, formOperator, formEffect},                                     // the program would not run
+	"max_result":   {formTool, formOperator, formExec, formRemote, formDelegate},
 }
 
 // UnmarshalYAML reads a name or a mapping, strictly.
@@ -75,7 +79,7 @@ func (t *Tool) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	case yaml.MappingNode:
 		type plain Tool
-		return decodeMapping(n, (*plain)(t), "tool", "operator", "handoff", "exec", "as", "description", "input_schema",
+		return decodeMapping(n, (*plain)(t), "tool", "operator", "handoff", "exec", "remote", "delegate", "as", "description", "input_schema",
 			"timeout", "env", "repeatable", "approval", "parallel", "effect", "max_result")
 	default:
 		return errorOf(n, "a tool must be a name, {tool: NAME} or {operator: ID}")
@@ -87,6 +91,7 @@ func (t Tool) form() string {
 	var forms []string
 	for form, given := range map[string]bool{
 		formTool: t.Tool != "", formOperator: t.Operator != "", formHandoff: t.Handoff != "", formExec: t.Exec != nil,
+		formRemote: t.Remote != "", formDelegate: t.Delegate != "",
 	} {
 		if given {
 			forms = append(forms, form)
@@ -106,7 +111,7 @@ func (t Tool) shown() string {
 	if t.Handoff != "" && t.As == "" {
 		return tool.Handoff(protocol.OperatorID(t.Handoff), "").Metadata().Name
 	}
-	return cmp.Or(t.As, t.name, t.Tool, t.Operator)
+	return cmp.Or(t.As, t.name, t.Tool, t.Operator, t.Remote, t.Delegate)
 }
 
 func (m *Manifest) validateTools(o Operator) error {
@@ -144,7 +149,7 @@ func (m *Manifest) validateTool(t Tool) error {
 	}
 	form := t.form()
 	if form == "" {
-		return errors.New("an entry is a name, or has one of tool, operator, handoff and exec, or an effect alone")
+		return errors.New("an entry is a name, or has one of tool, operator, remote, delegate, handoff and exec, or an effect alone")
 	}
 	if key, forms := misplaced(t, form, toolKeys); key != "" {
 		return fmt.Errorf("%s is not for an entry with %s, but with %s", key, form, strings.Join(forms, ", "))
@@ -162,6 +167,8 @@ func (m *Manifest) validateTool(t Tool) error {
 		return wire.CheckOperator(t.Operator)
 	case formHandoff:
 		return wire.CheckOperator(t.Handoff)
+	case formRemote, formDelegate:
+		return t.checkRemote()
 	case formExec:
 		if noCommand(t.Exec) {
 			return errors.New("exec needs a command")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/skelegent/skelegent-go/actors/command"
+	"github.com/skelegent/skelegent-go/actors/compose"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -55,10 +56,38 @@ func (m *Manifest) bareTool(t Tool, deps Deps) (tool.Tool, error) {
 			description = "Hands the work over to " + t.Handoff + ", who goes on instead of you. " + description
 		}
 		return tool.Handoff(protocol.OperatorID(t.Handoff), description), nil
+	case t.Remote != "":
+		meta := m.metadata(cmp.Or(t.As, t.Remote), t.Remote, t, deps)
+		return tool.Remote(meta, deps.Dispatcher, protocol.OperatorID(t.Remote))
+	case t.Delegate != "":
+		meta := m.metadata(cmp.Or(t.As, t.Delegate), t.Delegate, t, deps)
+		return compose.DelegateToolWithSchema(meta, nil, compose.Remote(deps.Dispatcher, protocol.OperatorID(t.Delegate)))
 	case builtin != "":
 		return tool.Builtin(builtin, tool.Deps{State: deps.State})
 	}
 	return t.declared(m)
+}
+
+// metadata is what a model is told of an operator that is a tool. What the entry does not say is taken from the manifest where
+// the operator is in it.
+func (m *Manifest) metadata(name, id string, t Tool, deps Deps) protocol.ToolMetadata {
+	o := m.Operators[id]
+	meta := protocol.ToolMetadata{
+		Name: name, Description: cmp.Or(t.Description, o.Description, "Asks the operator "+id+"."), InputSchema: json.RawMessage(t.InputSchema),
+	}
+	if len(meta.InputSchema) == 0 {
+		meta.InputSchema = json.RawMessage(o.InputSchema)
+	}
+	if o.Kind == kindTool {
+		if own, err := tool.Builtin(o.Tool, tool.Deps{State: deps.State}); err == nil {
+			known := own.Metadata()
+			meta.Description = cmp.Or(t.Description, o.Description, known.Description)
+			if len(meta.InputSchema) == 0 {
+				meta.InputSchema = known.InputSchema
+			}
+		}
+	}
+	return meta
 }
 
 // declared makes a tool that is described by the manifest alone: a program, or an effect, which is made of it later. Without

@@ -76,7 +76,8 @@ func (m *Manifest) validate() error {
 
 func (m *Manifest) validateOperator(o Operator) error {
 	err := oneOf("kind", o.Kind, kindAgent, kindSingleShot, kindTool, kindExec,
-		kindSequential, kindParallel, kindLoop, kindSupervisor, kindSwarm)
+		kindSequential, kindParallel, kindLoop, kindSupervisor, kindSwarm,
+		kindChain, kindCoordinator, kindDelegate)
 	if err != nil {
 		return at(err, "kind")
 	}
@@ -91,6 +92,8 @@ func (m *Manifest) validateOperator(o Operator) error {
 		return m.validateModel(o)
 	case o.pattern():
 		return m.validatePattern(o)
+	case o.composed():
+		return m.validateComposed(o)
 	case o.Kind == kindTool && o.Tool == "":
 		return at(errors.New("kind tool needs the name of a tool"), "tool")
 	case o.Kind == kindTool:

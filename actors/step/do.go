@@ -46,12 +46,22 @@ func Do[T any](ctx context.Context, name string, fn func(context.Context) (T, er
 		if err != nil {
 			return failure(ctx, err, o.once)
 		}
-		return encode(name, v), nil
+		e := encode(name, v)
+		if s, ok := any(v).(Spent); ok {
+			e.Cost = s.Spent()
+		}
+		return e, nil
 	})
 	if err != nil {
 		return *new(T), err
 	}
 	return decode[T](at, e)
+}
+
+// Spent is the role of a result of Do that says what the step cost, with all below it. The run's budget is the less for it.
+type Spent interface {
+	// Spent is an amount in USD; nil is nothing.
+	Spent() *protocol.Decimal
 }
 
 // failure is what is recorded of an error, or the error if it is not.

@@ -30,8 +30,10 @@ type Bounds struct {
 	MaxBytes int
 	// Redact, if not nil, is asked for every value, the outer ones first, before anything is cut. Where it returns true the
 	// value is replaced, and what was in it is not looked at. pointer is a JSON Pointer, value what json.Unmarshal gives with
-	// json.Number for numbers. Replacements are not cut to MaxChars or MaxItems.
+	// json.Number for numbers. Replacements are not cut to MaxChars or MaxItems. See Redaction and RedactPointers.
 	Redact func(pointer string, value any) (replacement any, replace bool)
+	// PageTokens has Bounded show the token of each cut, for models that have a tool which takes one. Bound has them always.
+	PageTokens bool
 }
 
 func (b Bounds) withDefaults() Bounds {
@@ -39,15 +41,6 @@ func (b Bounds) withDefaults() Bounds {
 	b.MaxItems = cmp.Or(max(0, b.MaxItems), DefaultMaxItems)
 	b.MaxBytes = cmp.Or(max(0, b.MaxBytes), DefaultMaxBytes)
 	return b
-}
-
-// RedactPointers is a Bounds.Redact that replaces the values at these JSON Pointers by "[redacted]".
-func RedactPointers(pointers ...string) func(string, any) (any, bool) {
-	deny := make(map[string]bool, len(pointers))
-	for _, p := range pointers {
-		deny[p] = true
-	}
-	return func(pointer string, _ any) (any, bool) { return "[redacted]", deny[pointer] }
 }
 
 // Reason says which bound cut something.
@@ -66,6 +59,8 @@ type Omission struct {
 	Reason  Reason `json:"reason"`
 	// Omitted is how many characters or items are missing; 1 for a value that is missing as a whole.
 	Omitted int `json:"omitted"`
+	// PageToken is the cut as a PageToken; empty where the pointer is too long to be here as a whole.
+	PageToken string `json:"page_token,omitempty"`
 }
 
 // Envelope is a result within bounds, and what is missing of it.
@@ -78,7 +73,7 @@ type Envelope struct {
 	OmittedValues int `json:"omitted_values,omitempty"`
 	// RedactedValues are those that Redact replaced. They alone do not make a result truncated.
 	RedactedValues int `json:"redacted_values,omitempty"`
-	// PageToken names the first cut and its bound, such as chars:4000; empty if nothing was cut.
+	// PageToken names the bound of the first cut, such as chars:4000; empty if nothing was cut. Each omission has one of its own.
 	PageToken string `json:"page_token,omitempty"`
 	// Omissions are the first eight cuts.
 	Omissions []Omission `json:"omitted_segments,omitempty"`
@@ -100,8 +95,7 @@ func Bound(output json.RawMessage, b Bounds) Envelope {
 	t.changed = t.changed || !utf8.Valid(output)
 	v = t.trim("", v)
 	if !t.changed && len(output) <= t.bounds.MaxBytes {
-		t.env.Payload = output
-		return t.env
+		return t.sealed(output)
 	}
 	payload, ok := t.encode(v)
 	if ok && len(payload) > t.bounds.MaxBytes {
@@ -111,8 +105,7 @@ func Bound(output json.RawMessage, b Bounds) Envelope {
 	if !ok {
 		payload = json.RawMessage("null")
 	}
-	t.env.Payload = payload
-	return t.env
+	return t.sealed(payload)
 }
 
 // valueOf reads JSON. Numbers stay as they are written.
@@ -143,6 +136,11 @@ func (b bounded) Call(ctx context.Context, input json.RawMessage) (Result, error
 	e := Bound(res.Output, b.bounds)
 	res.Output = e.Payload
 	if e.Truncated {
+		for i := range e.Omissions {
+			if !b.bounds.PageTokens {
+				e.Omissions[i].PageToken = ""
+			}
+		}
 		if res.Output, err = protocol.Marshal(e); err != nil {
 			return res, protocol.ErrToolFailed("the result is not JSON").Because(err)
 		}

@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -59,6 +60,16 @@ func TestBound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.Payload = json.RawMessage(c.as)
+			for i, o := range c.want.Omissions {
+				limit, err := strconv.Atoi(c.want.PageToken[strings.LastIndex(c.want.PageToken, ":")+1:])
+				if o.Reason == tool.CutChars && c.bounds.MaxChars > 0 {
+					limit = c.bounds.MaxChars
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.want.Omissions[i].PageToken = tool.PageToken{Pointer: o.Pointer, Reason: o.Reason, Limit: limit}.String()
+			}
 			if d := cmp.Diff(c.want, tool.Bound(json.RawMessage(c.in), c.bounds)); d != "" {
 				t.Error(d)
 			}

@@ -59,7 +59,7 @@ func remoteResult(id protocol.OperatorID, out protocol.OperatorOutput) (Result, 
 	if err != nil {
 		return res, err
 	}
-	switch out.ExitReason.Kind() { //nolint:exhaustive // these are what a tool's operator ends with
+	switch out.ExitReason.Kind() {
 	case protocol.ExitComplete, protocol.ExitHandedOff:
 	case protocol.ExitAwaitingApproval:
 		return res, protocol.NewError(protocol.CodePermissionDenied,

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/skelegent/skelegent-go/actors/step"
@@ -27,24 +28,18 @@ func (o operator) Execute(ctx context.Context, in protocol.OperatorInput) (proto
 	if err != nil {
 		return protocol.OperatorOutput{}, err
 	}
-	if reason, needed := NeedsApproval(o.tool, input); needed {
-		if _, durable := step.InfoFrom(ctx); !durable {
-			return protocol.OperatorOutput{
-				Message: protocol.TextContent(""), ExitReason: protocol.Exit(protocol.ExitAwaitingApproval),
-				Effects: protocol.Effects{protocol.ToolApprovalRequired{
-					ToolName: name, CallID: string(protocol.InvocationFrom(ctx).Run), Input: inputOrEmpty(input),
-				}},
-			}, nil
-		}
-		if input, err = o.approved(ctx, name, input, reason); err != nil {
-			return protocol.OperatorOutput{}, err
-		}
+	call := protocol.ToolCall{ID: string(protocol.InvocationFrom(ctx).Run), Name: name, Input: input}
+	call.Input, err = allowed(ctx, o.tool, call)
+	switch {
+	case errors.Is(err, errNobodyAsked):
+		return protocol.OperatorOutput{
+			Message: protocol.TextContent(""), ExitReason: protocol.Exit(protocol.ExitAwaitingApproval),
+			Effects: protocol.Effects{protocol.ToolApprovalRequired{ToolName: name, CallID: call.ID, Input: inputOrEmpty(input)}},
+		}, nil
+	case err != nil:
+		return protocol.OperatorOutput{}, err
 	}
-	var opts []step.Option
-	if !CanRepeat(o.tool) {
-		opts = append(opts, step.Once())
-	}
-	got, err := step.Do(ctx, name, func(ctx context.Context) (called, error) { return o.call(ctx, in.Session, input) }, opts...)
+	got, err := perform(WithRun(ctx, Run{Session: in.Session}), o.tool, call)
 	switch {
 	case step.Unwinding(err):
 		return protocol.OperatorOutput{}, err
@@ -54,6 +49,26 @@ func (o operator) Execute(ctx context.Context, in protocol.OperatorInput) (proto
 		return protocol.OperatorOutput{}, served(name, err)
 	}
 	return got.reply(name), nil
+}
+
+// perform makes the call as a step.
+func perform(ctx context.Context, t Tool, call protocol.ToolCall) (called, error) {
+	var opts []step.Option
+	if !CanRepeat(t) {
+		opts = append(opts, step.Once())
+	}
+	return step.Do(ctx, call.Name, func(ctx context.Context) (called, error) {
+		r := RunFrom(ctx)
+		if r.IdempotencyKey = step.Key(ctx); r.IdempotencyKey == "" && call.ID != "" {
+			r.IdempotencyKey = call.ID + "/1"
+		}
+		start := time.Now()
+		res, err := Call(WithRun(ctx, r), t, call.Input)
+		return called{
+			Output: res.Output, Effects: res.Effects, Cost: res.Cost, UnpricedCalls: res.UnpricedCalls,
+			Duration: protocol.MillisOf(time.Since(start)),
+		}, err
+	}, opts...)
 }
 
 // inputFrom reads the input of the tool.
@@ -71,15 +86,23 @@ func inputFrom(in protocol.OperatorInput) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// approved waits until a person has decided, and returns the input of the call.
-func (o operator) approved(
-	ctx context.Context, name string, input json.RawMessage, reason protocol.ApprovalReason,
-) (json.RawMessage, error) {
-	id := string(protocol.InvocationFrom(ctx).Run)
+// errNobodyAsked says that a call needs approval, and that the run cannot wait for it.
+var errNobodyAsked = protocol.NewError(protocol.CodePermissionDenied,
+	"the call needs the approval of a person, and only a durable run can wait for one")
+
+// allowed waits until a person has decided, where that is needed, and returns the input of the call.
+func allowed(ctx context.Context, t Tool, call protocol.ToolCall) (json.RawMessage, error) {
+	reason, needed := NeedsApproval(t, call.Input)
+	if !needed {
+		return call.Input, nil
+	}
+	if _, durable := step.InfoFrom(ctx); !durable {
+		return nil, errNobodyAsked
+	}
 	decisions, err := step.Approval(ctx, protocol.ApprovalRequest{Pending: []protocol.PendingToolCall{
-		{CallID: id, ToolName: name, ToolInput: inputOrEmpty(input), Reason: reason},
+		{CallID: call.ID, ToolName: call.Name, ToolInput: inputOrEmpty(call.Input), Reason: reason},
 	}})
-	switch d := decisions[id]; {
+	switch d := decisions[call.ID]; {
 	case err != nil:
 		return nil, err
 	case !d.Approved:
@@ -87,7 +110,7 @@ func (o operator) approved(
 	case d.Input != nil:
 		return d.Input, nil
 	}
-	return input, nil
+	return call.Input, nil
 }
 
 // called is what a call gave, as the log of a durable run has it.
@@ -99,18 +122,8 @@ type called struct {
 	Duration      protocol.Millis   `json:"duration"`
 }
 
-func (o operator) call(ctx context.Context, session *protocol.SessionID, input json.RawMessage) (called, error) {
-	key := step.Key(ctx)
-	if id := protocol.InvocationFrom(ctx).Run; key == "" && id != "" {
-		key = string(id) + "/1"
-	}
-	start := time.Now()
-	res, err := Call(WithRun(ctx, Run{Session: session, IdempotencyKey: key}), o.tool, input)
-	return called{
-		Output: res.Output, Effects: res.Effects, Cost: res.Cost, UnpricedCalls: res.UnpricedCalls,
-		Duration: protocol.MillisOf(time.Since(start)),
-	}, err
-}
+// Spent implements step.Spent.
+func (c called) Spent() *protocol.Decimal { return c.Cost }
 
 func (c called) reply(name string) protocol.OperatorOutput {
 	if len(c.Output) == 0 {

@@ -26,18 +26,36 @@ func (r redacted) MarshalJSON() ([]byte, error) { return protocol.Marshal(r.valu
 
 func (t *trimmer) omit(pointer string, why Reason, n int) {
 	t.changed, t.env.Truncated = true, true
+	kind, limit := t.limit(why)
 	if t.env.PageToken == "" {
-		switch why {
-		case CutChars:
-			t.env.PageToken = fmt.Sprintf("chars:%d", t.bounds.MaxChars)
-		case CutItems:
-			t.env.PageToken = fmt.Sprintf("items:%d", t.bounds.MaxItems)
-		case CutBytes:
-			t.env.PageToken = fmt.Sprintf("bytes:%d", t.bounds.MaxBytes)
-		}
+		t.env.PageToken = fmt.Sprintf("%s:%d", kind, limit)
 	}
 	if len(t.env.Omissions) < maxOmissions {
 		t.env.Omissions = append(t.env.Omissions, Omission{Pointer: whole(pointer, maxPointer), Reason: why, Omitted: n})
+	}
+}
+
+// sealed is the envelope with its payload and a token for each omission whose pointer is not cut.
+func (t *trimmer) sealed(payload json.RawMessage) Envelope {
+	t.env.Payload = payload
+	for i, o := range t.env.Omissions {
+		if len(o.Pointer) <= maxPointer-utf8.UTFMax {
+			_, limit := t.limit(o.Reason)
+			t.env.Omissions[i].PageToken = PageToken{Pointer: o.Pointer, Reason: o.Reason, Limit: limit}.String()
+		}
+	}
+	return t.env
+}
+
+// limit is the bound of a reason.
+func (t *trimmer) limit(why Reason) (kind string, limit int) {
+	switch why {
+	case CutChars:
+		return "chars", t.bounds.MaxChars
+	case CutItems:
+		return "items", t.bounds.MaxItems
+	default:
+		return "bytes", t.bounds.MaxBytes
 	}
 }
 

@@ -22,7 +22,8 @@ func newDispatch(a *app) *cobra.Command {
 comes.
 
 The text is taken from the standard input for -, or if there is none and the standard input is no terminal. A text
-that begins with { is an OperatorInput in JSON; the flags then override what it says.
+that begins with { is an OperatorInput in JSON, unless --raw says that it is the message; the flags then override what
+it says.
 
 The run of a durable operator goes on whatever becomes of this command; result finds what it came to. With --task the
 input is stored, and done as soon as a node hosts the operator. To begin later (--at, --in) needs a node's credentials.`,
@@ -30,6 +31,7 @@ input is stored, and done as soon as a node hosts the operator. To begin later (
   skelegent dispatch assistant --session tea "And in Lima?"
   skelegent dispatch reviewer - < change.diff
   skelegent dispatch assistant --task "Read all of it" && skelegent runs assistant
+  skelegent dispatch triage --signal fire "It smells of smoke in room 12"
   skelegent dispatch assistant --in 1h "Water the plants" --nkey .skelegent/node.key
   skelegent dispatch assistant --json '{"message": "Hello", "config": {"max_turns": 3}}'`,
 		Args: cobra.MinimumNArgs(1),

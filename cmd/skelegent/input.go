@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,9 @@ type dispatchFlags struct {
 	session, runID, model, maxCost string
 	maxTurns                       uint32
 	whenBusy, at                   string
-	task                           bool
+	metadata                       string
+	signals                        []string
+	task, raw                      bool
 	in, timeout                    time.Duration
 	given                          func(name string) bool
 }
@@ -71,6 +74,9 @@ func (f *dispatchFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.model, "model", "", "model instead of the operator's own")
 	flags.StringVar(&f.maxCost, "max-cost", "", "end the run beyond this cost in `USD`, such as 0.05")
 	flags.Uint32Var(&f.maxTurns, "max-turns", 0, "end the run after this many turns")
+	flags.BoolVar(&f.raw, "raw", false, "the text is the message, also if it begins with {")
+	flags.StringArrayVar(&f.signals, "signal", nil, "a signal `NAME` in the input's metadata, by which coordinators route and chains begin; repeatable")
+	flags.StringVar(&f.metadata, "metadata", "", "metadata of the input: an object in `JSON`")
 	f.given = flags.Changed
 }
 
@@ -128,9 +134,15 @@ func parseTime(s string, now time.Time) (time.Time, error) {
 
 // input makes an OperatorInput of a text, which is one itself if it begins with a brace.
 func (f *dispatchFlags) input(text string) (protocol.OperatorInput, error) {
-	in, err := bus.DecodeInput([]byte(text))
+	in, err := protocol.Text(text), error(nil)
+	if !f.raw {
+		in, err = bus.DecodeInput([]byte(text))
+	}
 	if err != nil {
 		return in, usageError(err)
+	}
+	if in.Metadata, err = f.tags(in.Metadata); err != nil {
+		return in, err
 	}
 	if f.given("session") {
 		in = in.WithSession(protocol.SessionID(f.session))
@@ -157,6 +169,31 @@ func (f *dispatchFlags) input(text string) (protocol.OperatorInput, error) {
 		return in, usageError(err)
 	}
 	return in, nil
+}
+
+// tags puts what the flags say into metadata.
+func (f *dispatchFlags) tags(metadata json.RawMessage) (json.RawMessage, error) {
+	if f.given("metadata") {
+		metadata = json.RawMessage(f.metadata)
+	}
+	if !f.given("metadata") && len(f.signals) == 0 {
+		return metadata, nil
+	}
+	all := map[string]json.RawMessage{}
+	if len(metadata) > 0 && json.Unmarshal(metadata, &all) != nil {
+		return nil, usagef("--metadata: must be an object in JSON")
+	}
+	if all == nil { // null
+		all = map[string]json.RawMessage{}
+	}
+	if len(f.signals) > 0 {
+		raw, err := protocol.Marshal(f.signals)
+		if err != nil {
+			return nil, fmt.Errorf("write the signals: %w", err)
+		}
+		all["signals"] = raw
+	}
+	return protocol.Marshal(all)
 }
 
 // id returns the run id: the one given, or a new one.

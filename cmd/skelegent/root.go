@@ -14,8 +14,8 @@ import (
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newUp, newDemo, newDispatch, newChat, newResult, newRuns, newShow, newInbox, newApprove, newDeny, newCancel, newPause,
-		newResume, newSteer, newSignal, newQuery, newForget, newOperators, newEvents, newEffects, newDead, newState, newDoctor,
-		newVersion,
+		newResume, newSteer, newSignal, newQuery, newForget, newRecord, newReplay, newCheck, newOperators, newEvents, newEffects,
+		newDead, newState, newDoctor, newVersion,
 	}
 }
 

@@ -17,7 +17,7 @@
 //   - Other roles are found by As, through any number of wrappers that have Unwrap() provider.Provider.
 //   - A nil sink stays nil: whether an answer is streamed is the caller's choice.
 //
-// Middleware and what it wraps are safe for concurrent use. Nothing here starts a goroutine, retries, or writes text of
+// TextCalls makes calls of what a model writes as text. Middleware and what it wraps are safe for concurrent use. Nothing here starts a goroutine, retries, or writes text of
 // prompts and answers anywhere.
 //
 // Where several wrappers meet, outermost first: the router, the breaker, the limiter (package limit), then Timeout, since the

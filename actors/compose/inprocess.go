@@ -1,0 +1,163 @@
+package compose
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/skelegent/skelegent-go/actors/tool"
+	"github.com/skelegent/skelegent-go/protocol"
+)
+
+// What an investigation is that was made of arguments which do not say it.
+const (
+	DefaultEntity    = "delegate"
+	DefaultPartition = "default"
+)
+
+// InProcess is an agent of this process as an executor: one step over the investigation that InvestigationFrom makes of the
+// arguments. Its output is {"delegate_kind":"in_process", "agent": name, "result": StepResult, "context": the investigation
+// behind the step}.
+//
+// What the agent's tools declare is in the result's effects, what they cost is its cost, also where the step fails. In a
+// durable run each call of a tool is a step of its own, so the whole may be begun again: it is repeatable.
+func InProcess(a Agent) Executor { return inProcess{a} }
+
+type inProcess struct{ agent Agent }
+
+// Repeatable implements tool.Repeater.
+func (inProcess) Repeatable() bool { return true }
+
+// Invoke implements Executor.
+func (p inProcess) Invoke(ctx context.Context, args json.RawMessage) (tool.Result, error) {
+	inv, err := InvestigationFrom(args)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	all := &account{call: callerFrom(ctx)}
+	result, err := p.agent.Step(WithCaller(ctx, all.caller), inv)
+	res := all.result()
+	if err != nil {
+		return tool.Result{Cost: res.Cost, UnpricedCalls: res.UnpricedCalls}, err
+	}
+	res.Output, err = protocol.Marshal(struct {
+		Kind    string         `json:"delegate_kind"`
+		Agent   string         `json:"agent"`
+		Result  StepResult     `json:"result"`
+		Context *Investigation `json:"context"`
+	}{"in_process", p.agent.Name(), result, inv})
+	if err != nil {
+		return tool.Result{Cost: res.Cost, UnpricedCalls: res.UnpricedCalls}, ErrSerialization(err)
+	}
+	return res, nil
+}
+
+// account adds up what the tools of a chain declare and cost.
+type account struct {
+	call Caller
+
+	mu    sync.Mutex
+	total tool.Result
+}
+
+// caller calls a tool as the one before it does.
+func (a *account) caller(ctx context.Context, t tool.Tool, call protocol.ToolCall) (tool.Result, error) {
+	res, err := a.call(ctx, t, call)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err == nil {
+		a.total.Effects = append(a.total.Effects, res.Effects...)
+	}
+	a.total.UnpricedCalls += res.UnpricedCalls
+	if res.Cost != nil {
+		sum := *res.Cost
+		if a.total.Cost != nil {
+			sum = protocol.Decimal{Decimal: sum.Add(a.total.Cost.Decimal)}
+		}
+		a.total.Cost = &sum
+	}
+	return res, err
+}
+
+func (a *account) result() tool.Result {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.total
+}
+
+// InvestigationFrom makes an investigation of the arguments of a delegate:
+//
+//   - If they have a member context, that must be an investigation.
+//   - Else, if they are an investigation as a whole, they are taken for it.
+//   - Else it is made of the members entity_id (DefaultEntity), partition (DefaultPartition), confidence (0, brought into 0
+//     to 1) and signals (what is no string is left out). One of another type is taken for missing.
+//
+// The error is of kind KindSerialization where the arguments are no JSON or the context is no investigation, and
+// KindInvalidArgument where the investigation would be beyond its limits.
+func InvestigationFrom(args json.RawMessage) (*Investigation, error) {
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage(`{}`)
+	}
+	if err := within("bytes", len(args), MaxInvestigation); err != nil {
+		return nil, err
+	}
+	if !json.Valid(args) {
+		return nil, ErrSerialization(errors.New("the arguments are not JSON"))
+	}
+	var members map[string]json.RawMessage
+	if args = bytes.TrimSpace(args); args[0] == '{' {
+		if err := protocol.Unmarshal(args, &members); err != nil {
+			return nil, ErrSerialization(err)
+		}
+	}
+	inv := &Investigation{}
+	if raw, ok := members["context"]; ok {
+		if raw == nil {
+			raw = json.RawMessage("null")
+		}
+		return inv, inv.UnmarshalJSON(raw)
+	}
+	err := inv.UnmarshalJSON(args)
+	if err == nil || KindOf(err) != KindSerialization {
+		return inv, err
+	}
+	inv = NewInvestigation(text(members["entity_id"], DefaultEntity), text(members["partition"], DefaultPartition))
+	inv.Confidence = clamp(number(members["confidence"]))
+	inv.Signals = signals(members["signals"])
+	return inv, inv.Validate()
+}
+
+func text(raw json.RawMessage, otherwise string) string {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return otherwise
+	}
+	return s
+}
+
+// number is 0 for what is none. One that is too large for a float is infinite.
+func number(raw json.RawMessage) float64 {
+	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return 0
+	}
+	f, _ := strconv.ParseFloat(string(raw), 64) // JSON has no other failure than the range
+	return f
+}
+
+// signals are the strings of a list; nil for what is none.
+func signals(raw json.RawMessage) (out []Signal) {
+	var all []json.RawMessage
+	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	for _, one := range all {
+		var s Signal
+		if one[0] == '"' && json.Unmarshal(one, &s) == nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
