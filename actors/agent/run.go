@@ -35,6 +35,7 @@ func (a *Agent) Execute(ctx context.Context, in protocol.OperatorInput) (protoco
 	if err != nil {
 		return protocol.OperatorOutput{}, err
 	}
+	defer r.c.End()
 	if r.inv.Operator == "" { // outside a node
 		named := *r.inv
 		named.Operator, named.Events = protocol.OperatorID(a.cfg.Name), r.events

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// Counter is a number of things that are taken and given back: places of calls under way, rows of a period. It takes no locks. A
-// Counter must not be copied.
+// Counter is a number of things that are taken and given back: places of calls under way, rows of a period. It takes no
+// locks. A Counter must not be copied.
 //
-// Refill begins a new period in which there is all of it, whatever is still out. What was reserved before by Reserve gives nothing
-// back afterwards: the refill has, and twice would be more than there is.
+// Refill begins a new period in which there is all of it, whatever is still out. What was reserved before by Reserve gives
+// nothing back afterwards: the refill has, and twice would be more than there is.
 type Counter struct {
 	capacity uint64
 	period   atomic.Pointer[period]
@@ -25,8 +25,8 @@ func NewCounter(capacity uint64) *Counter {
 	return c
 }
 
-// Reserve takes n until the reservation is released. The error is ErrExhausted where there is not as much; then nothing is taken.
-// Zero is always there.
+// Reserve takes n until the reservation is released. The error is ErrExhausted where there is not as much; then nothing is
+// taken. Zero is always there.
 func (c *Counter) Reserve(n uint64) (*CountReservation, error) {
 	p := c.period.Load()
 	if left, ok := p.take(n); !ok {
@@ -37,15 +37,15 @@ func (c *Counter) Reserve(n uint64) (*CountReservation, error) {
 	return r, nil
 }
 
-// TryReserve implements Guard. It never fails, does not look at ctx, and is true for zero also where nothing is left. What it took
-// is given back by Release; Reserve does the same in a way that cannot be done twice.
+// TryReserve implements Guard. It never fails, does not look at ctx, and is true for zero also where nothing is left. What
+// it took is given back by Release; Reserve does the same in a way that cannot be done twice.
 func (c *Counter) TryReserve(_ context.Context, n uint64) (bool, error) {
 	_, ok := c.period.Load().take(n)
 	return ok, nil
 }
 
-// Release implements Guard: n more are available, but never more than the capacity. It cannot know what was taken before a refill,
-// so who refills uses Reserve.
+// Release implements Guard: n more are available, but never more than the capacity. It cannot know what was taken before a
+// refill, so who refills uses Reserve.
 func (c *Counter) Release(n uint64) { c.period.Load().give(n, c.capacity) }
 
 // Refill makes all available, whatever is out.

@@ -196,7 +196,7 @@ func TestCounterLosesNothingUnderContention(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			for range 50_000 {
+			for range 20_000 {
 				if ok, err := c.TryReserve(t.Context(), 1); ok && err == nil {
 					c.Release(1)
 				}

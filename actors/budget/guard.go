@@ -12,11 +12,11 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// Guard is something of which there is only so much: places, rows, tokens, money. Counter and Tokens are guards, PerCall makes
-// one of an Account. Implementations are safe for concurrent use.
+// Guard is something of which there is only so much: places, rows, tokens, money. Counter and Tokens are guards, PerCall
+// makes one of an Account. Implementations are safe for concurrent use.
 type Guard interface {
-	// TryReserve takes n. It is false where there is not as much: that is a denial and no error. The error says that nobody can
-	// tell, and then nothing is taken. Only a guard that asks somebody else blocks, and then until ctx ends at most.
+	// TryReserve takes n. It is false where there is not as much: that is a denial and no error. The error says that nobody
+	// can tell, and then nothing is taken. Only a guard that asks somebody else blocks, and then until ctx ends at most.
 	TryReserve(ctx context.Context, n uint64) (bool, error)
 	// Release gives n back that was taken. It cannot fail and does not block for long.
 	Release(n uint64)
@@ -45,12 +45,12 @@ func plus(a, b uint64) uint64 {
 // minus is a-b, at least zero.
 func minus(a, b uint64) uint64 { return a - min(a, b) }
 
-// PerCall is a guard that sets amount aside in an account for each call, n times that for n, and gives it back on Release: calls
-// that are under way together cannot begin unless there is money for all. It spends nothing. What a call did cost is settled by
-// whoever pays it.
+// PerCall is a guard that sets amount aside in an account for each call, n times that for n, and gives it back on Release:
+// calls that are under way together cannot begin unless there is money for all. It spends nothing. What a call did cost is
+// settled by whoever pays it.
 //
-// The account decides as Account.Reserve does. The error of TryReserve is invalid_input if amount is negative. Release gives
-// back no more than this guard took.
+// The account decides as Account.Reserve does. The error of TryReserve is invalid_input if amount is negative. Release
+// gives back no more than this guard took.
 func PerCall(a *Account, amount protocol.Decimal) Guard { return &perCall{account: a, amount: amount} }
 
 type perCall struct {

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// Tokens is a number of tokens of models that is used up bit by bit, by any number of runs together. A call reserves what it may
-// take before it is made, and Record says what it took. A Tokens must not be copied.
+// Tokens is a number of tokens of models that is used up bit by bit, by any number of runs together. A call reserves what
+// it may take before it is made, and Record says what it took. A Tokens must not be copied.
 //
-// What a call took beyond what was reserved for it, and beyond what was left, is remembered: nothing is available until what
-// others give back exceeds it. So what was consumed exceeds the capacity by no more than calls took beyond their estimates, and
-// not at all where estimates are the most that a call can take.
+// What a call took beyond what was reserved for it, and beyond what was left, is remembered: nothing is available until
+// what others give back exceeds it. So what was consumed exceeds the capacity by no more than calls took beyond their
+// estimates, and not at all where estimates are the most that a call can take.
 type Tokens struct {
 	mu       sync.Mutex
 	capacity uint64
@@ -22,8 +22,8 @@ type Tokens struct {
 // NewTokens returns a budget of so many tokens.
 func NewTokens(capacity uint64) *Tokens { return &Tokens{capacity: capacity} }
 
-// Reserve sets an estimate aside. The error is ErrExhausted where that is more than what is left, or nothing is left at all: an
-// estimate of zero, of a call of which nobody knows what it takes, is granted as long as anything is.
+// Reserve sets an estimate aside. The error is ErrExhausted where that is more than what is left, or nothing is left at
+// all: an estimate of zero, of a call of which nobody knows what it takes, is granted as long as anything is.
 func (t *Tokens) Reserve(estimate uint64) (*TokenReservation, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,8 +105,8 @@ func (r *TokenReservation) Estimate() uint64 {
 	return r.estimate
 }
 
-// Record says what the call took in place of the estimate, more or less. Only the first Record or Release counts, so that Release
-// can be deferred.
+// Record says what the call took in place of the estimate, more or less. Only the first Record or Release counts, so that
+// Release can be deferred.
 func (r *TokenReservation) Record(prompt, completion uint64) { r.settle(plus(prompt, completion)) }
 
 // Release gives all of it back: the call was not made, or took nothing.

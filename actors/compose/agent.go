@@ -202,7 +202,7 @@ func (a *ChainAgent) run(ctx context.Context, id string, s Skill, inv *Investiga
 		out, err = s.Execute(ctx, inv, a.tools)
 		return err
 	}, ErrSkillFailed, "skill "+id)
-	a.stamp(inv)
+	a.stamp(ctx, inv)
 	if math.IsNaN(inv.Confidence) || math.IsInf(inv.Confidence, 0) { // it wrote it itself
 		inv.Confidence = before
 		if err == nil {
@@ -242,10 +242,22 @@ func (a *ChainAgent) applies(
 }
 
 // stamp gives evidence without a time one.
-func (a *ChainAgent) stamp(inv *Investigation) {
+func (a *ChainAgent) stamp(ctx context.Context, inv *Investigation) {
+	now := a.now
+	if of, ok := ctx.Value(nowKey{}).(func() time.Time); ok {
+		now = of
+	}
 	for i := range inv.Evidence {
 		if inv.Evidence[i].RecordedAt.IsZero() {
-			inv.Evidence[i].RecordedAt = a.now().UTC().Round(0)
+			inv.Evidence[i].RecordedAt = now().UTC().Round(0)
 		}
 	}
+}
+
+type nowKey struct{}
+
+// WithNow returns a context in which agents take the time of evidence from now: one that a durable run has recorded, such that it
+// is the same on replay. It comes before AgentConfig.Now.
+func WithNow(ctx context.Context, now func() time.Time) context.Context {
+	return context.WithValue(ctx, nowKey{}, now)
 }

@@ -61,6 +61,7 @@ type Context struct {
 	edits    int // changes of the messages, but for what was added at the end
 	history  []CompactionRecord
 	left     []Omission
+	finally  []func()
 }
 
 // Metrics say what a run took so far.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/skelegent/skelegent-go/actors/budget"
 	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -15,20 +16,20 @@ func (w *work) share(ctx context.Context, n int) *protocol.Decimal {
 	if w.in.Config != nil {
 		left = cheaper(left, w.unspent(w.in.Config.MaxCost))
 	}
-	return split(left, n)
+	return budget.Split(left, n)
 }
 
 // left is what remains of the budget. A durable run keeps account itself, also of what its children may still spend. Within a
 // step, such as a tool call, who called may have said less.
 func (w *work) left(ctx context.Context) *protocol.Decimal {
-	budget := w.unspent(protocol.NextCall(ctx).Budget)
+	given := w.unspent(protocol.NextCall(ctx).Budget)
 	switch {
 	case !w.durable:
-		return budget
+		return given
 	case step.Key(ctx) == "":
 		return w.info.Left()
 	}
-	return cheaper(w.info.Left(), budget)
+	return cheaper(w.info.Left(), given)
 }
 
 // unspent is what the members left of an amount.
@@ -50,24 +51,8 @@ func (w *work) config(n int) *protocol.OperatorConfig {
 		return w.in.Config
 	}
 	c := *w.in.Config
-	c.MaxCost = split(w.unspent(c.MaxCost), n)
+	c.MaxCost = budget.Split(w.unspent(c.MaxCost), n)
 	return &c
-}
-
-// digits are how many decimals of a dollar a share has.
-const digits = 8
-
-// split is an nth of d, not more.
-func split(d *protocol.Decimal, n int) *protocol.Decimal {
-	if d == nil || n <= 1 {
-		return d
-	}
-	part, _ := d.QuoRem(decimal.NewFromInt(int64(n)), digits)
-	short, err := protocol.NewDecimal(part.String()) // without zeros at the end
-	if err != nil {
-		short = protocol.Decimal{Decimal: part}
-	}
-	return &short
 }
 
 // cheaper is the smaller of two limits, of which nil is none.

@@ -1,6 +1,6 @@
-// Package rule has the rules that most agents want: limits, reminders, telemetry, a detector of loops, and hooks.
+// Package rule has the rules that most agents want: limits, shared token budgets, reminders, telemetry, a detector of loops, and hooks.
 //
-//	agent.Config.Rules  <-  Budget, StepLimit, LoopDetector, Remind, Telemetry, FromHooks ...
+//	agent.Config.Rules  <-  Budget, Tokens, StepLimit, LoopDetector, Remind, Telemetry, FromHooks ...
 //	                                     |
 //	                  engine.Rule: before and after the ops of a run
 //

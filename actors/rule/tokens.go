@@ -8,18 +8,20 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// Tokens has the model calls of all runs under the rule take their tokens from b, which any number of agents may share. Before a
-// call it reserves what the conversation is estimated to take and the longest answer, engine.Params.MaxTokens; where that is not
-// there, the call is not made and the run ends as budget_exhausted. Behind the call it records what the provider says was used;
-// of one that does not say, the estimate of what was asked and answered. If b is nil, it is that of the run's context, see
-// budget.WithTokens, and without one the rule does nothing.
+// Tokens has the model calls of all runs under the rule take their tokens from b, which any number of agents may share.
+// Before a call it reserves what the conversation is estimated to take and the longest answer, engine.Params.MaxTokens;
+// where that is not there, the call is not made and the run ends as budget_exhausted. Behind the call it records what the
+// provider says was used; of one that does not say, the estimate of what was asked and answered. If b is nil, it is that of
+// the run's context, see budget.WithTokens, and without one the rule does nothing.
 //
-// A reservation is held while the call is under way and no longer, however that ends: by an answer, an error, a panic, or since a
-// durable run is left. A call that failed, or whose answer is lost since it could not be recorded, counts nothing. What other rules ask a model by
-// engine.Context.Ask is counted when the run has its next model call or exit check, and not denied.
+// A reservation is held while the call is under way and no longer, however that ends: by an answer, an error, a panic, or
+// since a durable run is left. A call that failed, or whose answer is lost since it could not be recorded, counts nothing.
+// What other rules ask a model by engine.Context.Ask is counted when the run has its next model call or exit check, and not
+// denied.
 //
-// A call that a durable run has from its log is not made, so it takes nothing and is not denied: whoever made it counted it. That
-// may have been an earlier process, whose budget is gone. So b is what is used by this process, not what a run took in all.
+// A call that a durable run has from its log is not made, so it takes nothing and is not denied: whoever made it counted
+// it. That may have been an earlier process, whose budget is gone. So b is what is used by this process, not what a run
+// took in all.
 func Tokens(b *budget.Tokens) []engine.Rule {
 	m := &meter{b}
 	return []engine.Rule{

@@ -49,6 +49,8 @@ type Info struct {
 	History []run.Turn
 	// Left is what remains of the run's budget in USD; nil is no limit.
 	Left func() *protocol.Decimal
+	// Spent is what the run has cost in USD so far, its children included; nil where that is not known.
+	Spent func() protocol.Decimal
 }
 
 // Unwind is the error with which a step ends the execution of an operator without ending its run. The code between has to

@@ -36,7 +36,8 @@ func TestPageTokenOfSomebodyElseIsRefused(t *testing.T) {
 		"no hex": "v1:xyz", "half a byte": of(good) + "0", "no JSON": of("{"), "more than one": of(good + good), "nothing": "v1:",
 		"null": of("null"), "no object": of("[]"), "unknown reason": of(`{"pointer":"/a","reason":"x","limit":32}`),
 		"no limit": of(`{"pointer":"/a","reason":"total_bytes"}`), "negative": of(`{"pointer":"/a","reason":"total_bytes","limit":-1}`),
-		"no pointer": of(`{"pointer":"a","reason":"total_bytes","limit":32}`), "a fraction": of(`{"pointer":"","reason":"total_bytes","limit":1.5}`),
+		"no pointer":    of(`{"pointer":"a","reason":"total_bytes","limit":32}`),
+		"a fraction":    of(`{"pointer":"","reason":"total_bytes","limit":1.5}`),
 		"a member more": of(`{"pointer":"/a","reason":"total_bytes","limit":32,"x":1}`),
 		"too long":      of(`{"pointer":"/` + strings.Repeat("a", 3000) + `","reason":"total_bytes","limit":32}`),
 	} {
@@ -68,7 +69,8 @@ func TestTotalBytesLeaveOutLaterMembers(t *testing.T) {
 		32: {`{"first":"kept"}`, "/second /third"},
 		40: {`{"first":"kept","second":"kept-too"}`, "/third"},
 	} {
-		e := tool.Bound(json.RawMessage(`{"first":"kept","second":"kept-too","third":"omitted"}`), tool.Bounds{MaxChars: 100, MaxBytes: limit})
+		in := json.RawMessage(`{"first":"kept","second":"kept-too","third":"omitted"}`)
+		e := tool.Bound(in, tool.Bounds{MaxChars: 100, MaxBytes: limit})
 		var missing []string
 		for _, o := range e.Omissions {
 			p, ok := tool.DecodePageToken(o.PageToken)

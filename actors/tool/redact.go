@@ -8,13 +8,13 @@ import (
 // DefaultReplacement is what stands in the place of a value that was redacted.
 const DefaultReplacement = "[redacted]"
 
-// Redaction says which values of a result are replaced, by their JSON Pointers. Names of members stay as they are. The zero value
-// replaces nothing.
+// Redaction says which values of a result are replaced, by their JSON Pointers. Names of members stay as they are. The zero
+// value replaces nothing.
 type Redaction struct {
 	// Deny are replaced, also where they are allowed.
 	Deny []Deny `json:"deny,omitempty"`
-	// Allow, if not nil, are the only values that stay: these, what is in them, and the objects and arrays that they are in. All
-	// else is replaced, also a string or a number where something that it cannot hold was to be allowed in it.
+	// Allow, if not nil, are the only values that stay: these, what is in them, and the objects and arrays that they are in.
+	// All else is replaced, also a string or a number where something that it cannot hold was to be allowed in it.
 	Allow []string `json:"allow,omitempty"`
 	// Replacement is DefaultReplacement if empty.
 	Replacement string `json:"replacement,omitempty"`

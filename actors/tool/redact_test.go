@@ -17,9 +17,12 @@ func TestRedaction(t *testing.T) {
 		want string
 		n    int
 	}{
-		"nothing":     {tool.Redaction{}, in, 0},
-		"one denied":  {tool.Redaction{Deny: []tool.Deny{{Pointer: "/a/b"}}}, strings.Replace(in, `"one"`, `"[redacted]"`, 1), 1},
-		"exactly one": {tool.Redaction{Deny: []tool.Deny{{Pointer: "/a"}}}, strings.Replace(in, `{"b":"one","c":"two"}`, `"[redacted]"`, 1), 1},
+		"nothing":    {tool.Redaction{}, in, 0},
+		"one denied": {tool.Redaction{Deny: []tool.Deny{{Pointer: "/a/b"}}}, strings.Replace(in, `"one"`, `"[redacted]"`, 1), 1},
+		"exactly one": {
+			tool.Redaction{Deny: []tool.Deny{{Pointer: "/a"}}},
+			strings.Replace(in, `{"b":"one","c":"two"}`, `"[redacted]"`, 1), 1,
+		},
 		"each its own": {
 			tool.Redaction{Deny: []tool.Deny{{"/a/b", "X"}, {"/a/c", ""}, {"/d/0/e", "Y"}}, Replacement: "Z"},
 			`{"a":{"b":"X","c":"Z"},"ab":"three","d":[{"e":"Y","f":2},"x"],"g/h~i":"four"}`, 3,

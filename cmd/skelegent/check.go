@@ -26,7 +26,8 @@ func newCheck(a *app) *cobra.Command {
 		Use: "check FILE", Short: "Check what must be true of a recorded run", Args: cobra.ExactArgs(1),
 		Long: `Check a record against what must be true of it, and fail if something is not. An answer is grounded if it has a word or
 a number that a tool returned, and that was neither in the task nor in the input of a call.`,
-		Example: "  skelegent check tea.json --tool-dispatched clock --grounded --exit complete\n  skelegent check tea.json --normalized --no-errors --max-turns 5 --write",
+		Example: `  skelegent check tea.json --tool-dispatched clock --grounded --exit complete
+  skelegent check tea.json --normalized --no-errors --max-turns 5 --write`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.normalized, "normalized", false, "the model asked for calls, and all that it asked for was understood")
@@ -92,7 +93,7 @@ func (f *checkFlags) assertions(cmd *cobra.Command) ([]record.Assertion, error) 
 		all = append(all, record.NoErrors())
 	}
 	if len(all) == 0 {
-		return nil, usagef("check needs to know what: say --normalized, --tool-dispatched, --grounded, --exit, --max-turns or --no-errors")
+		return nil, usagef("check needs to know what: --normalized, --tool-dispatched, --grounded, --exit, --max-turns or --no-errors")
 	}
 	return all, nil
 }

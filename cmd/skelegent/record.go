@@ -18,10 +18,12 @@ import (
 func newRecord(a *app) *cobra.Command {
 	var id, file string
 	cmd := &cobra.Command{
-		Use: "record OPERATOR/INSTANCE", Short: "Write a run of a durable agent to a file, to check and to replay it", Args: cobra.ExactArgs(1),
+		Use: "record OPERATOR/INSTANCE", Args: cobra.ExactArgs(1),
+		Short: "Write a run of a durable agent to a file, to check and to replay it",
 		Long: `Write what a run of an agent was from its log: the task, what the model answered, what the tools said, and how it ended.
 The run must have ended. The file holds prompts, answers and results as they were; without -o it is printed.`,
-		Example: "  skelegent record assistant/tea -o tea.json\n  skelegent record assistant/tea --run 0199d9f4-0000-7000-8000-000000000000 | jq .final_answer",
+		Example: `  skelegent record assistant/tea -o tea.json
+  skelegent record assistant/tea --run 0199d9f4-0000-7000-8000-000000000000 | jq .final_answer`,
 	}
 	addRun(cmd, &id, "`ID` of the run (default the open one, the next, or the last)")
 	cmd.Flags().StringVarP(&file, "output", "o", "", "`FILE` to write; one that is there is replaced")
@@ -69,13 +71,16 @@ func (a *app) writeRecord(r *record.Run, file string) error {
 
 // recordOf reads a run from its log: with all that its events say where they are still those of the instance, else from what is
 // kept of older runs.
-func recordOf(ctx context.Context, s *session, r *inspect.Reader, workflow protocol.WorkflowID, id protocol.RunID) (*record.Run, error) {
+func recordOf(
+	ctx context.Context, s *session, r *inspect.Reader, workflow protocol.WorkflowID, id protocol.RunID,
+) (*record.Run, error) {
 	tree, err := r.Tree(ctx, workflow, id, inspect.TreeConfig{Full: true})
 	if err != nil {
 		return nil, err
 	}
 	if !tree.State.Ended() {
-		return nil, protocol.NewError(protocol.CodeConflict, "the run has not ended: it is "+string(tree.State)+"; wait for it with `skelegent result --wait`")
+		return nil, protocol.NewError(protocol.CodeConflict,
+			"the run has not ended: it is "+string(tree.State)+"; wait for it with `skelegent result --wait`")
 	}
 	if instance, err := r.Load(ctx, workflow); err == nil {
 		records := make([]run.Record, len(instance.Records))

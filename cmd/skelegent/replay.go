@@ -110,7 +110,8 @@ func configOf(file, operator string) (agent.Config, error) {
 		return agent.Config{}, err
 	}
 	if _, ok := m.Operators[operator]; !ok {
-		return agent.Config{}, fmt.Errorf("%s has no operator %.100q; there are: %s", file, operator, strings.Join(slices.Sorted(maps.Keys(m.Operators)), ", "))
+		names := strings.Join(slices.Sorted(maps.Keys(m.Operators)), ", ")
+		return agent.Config{}, fmt.Errorf("%s has no operator %.100q; there are: %s", file, operator, names)
 	}
 	found := map[string]agent.Config{}
 	deps := manifest.Deps{
@@ -136,10 +137,12 @@ func configOf(file, operator string) (agent.Config, error) {
 // What a manifest is made with that is only looked at.
 var (
 	errReplay = errors.New("nothing is asked in a replay")
-	nowhere   = protocol.DispatcherFunc(func(context.Context, protocol.OperatorID, protocol.OperatorInput) (protocol.OperatorOutput, error) {
-		return protocol.OperatorOutput{}, errReplay
-	})
+	nowhere   = protocol.DispatcherFunc(refuseReplay)
 )
+
+func refuseReplay(context.Context, protocol.OperatorID, protocol.OperatorInput) (protocol.OperatorOutput, error) {
+	return protocol.OperatorOutput{}, errReplay
+}
 
 type mute struct{}
 

@@ -11,11 +11,12 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// BudgetHook is a hook that takes cost from guard before each call and gives it back when the call is over, however it ends.
-// Where there is not as much the dispatch is terminated. Where the guard cannot tell, the error is of kind
+// BudgetHook is a hook that takes cost from guard before each call and gives it back when the call is over, however it
+// ends. Where there is not as much the dispatch is terminated. Where the guard cannot tell, the error is of kind
 // compose.KindBudgetFailed.
 //
-// It knows what it holds for which call, so it never gives back what it did not take, nor what another dispatch still holds.
+// It knows what it holds for which call, so it never gives back what it did not take, nor what another dispatch still
+// holds.
 func BudgetHook(guard budget.Guard, cost uint64) Hook {
 	return &budgetHook{guard: guard, cost: cost, held: map[*pass]int{}}
 }

@@ -101,7 +101,8 @@ func TestBudgetHookHoldsEachCallByItself(t *testing.T) {
 		}
 		return tool.Result{}, err
 	}}
-	if _, err := dispatch.Dispatch(t.Context(), toolsOf(t, outer), []protocol.ToolCall{call("outer", `{}`)}, dispatch.WithHooks(places)); err != nil {
+	calls := []protocol.ToolCall{call("outer", `{}`)}
+	if _, err := dispatch.Dispatch(t.Context(), toolsOf(t, outer), calls, dispatch.WithHooks(places)); err != nil {
 		t.Fatal(err)
 	}
 	if b.Available() != 1 {
@@ -129,7 +130,8 @@ func TestBudgetHookByHand(t *testing.T) {
 	}
 }
 
-// Many dispatches with one hook, whose tools and hooks fail in every way: never more calls than places, and all are free at the end.
+// Many dispatches with one hook, whose tools and hooks fail in every way: never more calls than places, and
+// all are free at the end.
 func TestBudgetHookUnderLoad(t *testing.T) {
 	t.Parallel()
 	const places = 7

@@ -39,13 +39,16 @@ func given(hooks []Hook) (out []Hook) {
 // WithTrace has t told what happens.
 func WithTrace(t *Trace) Option { return func(o *options) { o.trace = t } }
 
-// Dispatch makes calls one after the other, in their order, by Tools.Invoke. It stops at the first error, and returns beside it the
-// results that there are: those of the calls before, and of the one that was made if only a hook failed behind it. What a
-// failed call cost is known to the compose.Caller of ctx alone.
+// Dispatch makes calls one after the other, in their order, by Tools.Invoke. It stops at the first error, and returns
+// beside it the results that there are: those of the calls before, and of the one that was made if only a hook failed
+// behind it. What a failed call cost is known to the compose.Caller of ctx alone.
+//
+// In a durable run the calls are steps, and hooks are asked again about those that come from the log: they should answer the same.
+// A BudgetHook may then deny what was granted; where that matters, Wrap the tools instead.
 //
 // The error is that of the tool, the hook, or the end of ctx; a hook that terminates makes one of kind
-// compose.KindDispatchTerminated. Errors that come on top, of hooks that were told of it, are further causes of it. More than
-// MaxCalls are refused as a whole.
+// compose.KindDispatchTerminated. Errors that come on top, of hooks that were told of it, are further causes of it. More
+// than MaxCalls are refused as a whole.
 func Dispatch(ctx context.Context, tools *compose.Tools, calls []protocol.ToolCall, opts ...Option) ([]Result, error) {
 	var o options
 	for _, opt := range opts {

@@ -24,7 +24,9 @@ func TestCallsAreMadeInTheirOrder(t *testing.T) {
 	l := &log{}
 	echo := do{"math.add", func(_ context.Context, in json.RawMessage) (tool.Result, error) {
 		l.add(string(in))
-		return tool.Result{Output: in, Effects: protocol.Effects{protocol.Log{}}, Cost: new(protocol.MustDecimal("0.1")), UnpricedCalls: 2}, nil
+		return tool.Result{
+			Output: in, Effects: protocol.Effects{protocol.Log{}}, Cost: new(protocol.MustDecimal("0.1")), UnpricedCalls: 2,
+		}, nil
 	}}
 	calls := []protocol.ToolCall{call("math.add", `{"a":1}`), call("get_weather", ``), call("math.add", `{"a":2}`)}
 	results, err := dispatch.Dispatch(t.Context(), toolsOf(t, echo, weather), calls)
@@ -99,7 +101,8 @@ func TestASkippedCallIsNotMade(t *testing.T) {
 	if err != nil || len(results) != 1 || string(results[0].Output) != `{"cached": true}` || results[0].Outcome.Reason != "cached" {
 		t.Errorf("got %+v, %v", results, err)
 	}
-	wantLog(t, l, "first:before:get_weather skip:before:get_weather first:after:get_weather skip:after:get_weather last:after:get_weather")
+	wantLog(t, l, "first:before:get_weather skip:before:get_weather "+
+		"first:after:get_weather skip:after:get_weather last:after:get_weather")
 }
 
 func TestASkipMustBeJSON(t *testing.T) {
@@ -125,7 +128,8 @@ func TestTerminateEndsTheDispatch(t *testing.T) {
 	_, err := dispatch.Dispatch(t.Context(), toolsOf(t, weather), []protocol.ToolCall{call("get_weather", `{}`)},
 		dispatch.WithHooks(&hook{name: "first", log: l}, stop, &hook{name: "last", log: l}))
 	wantKind(t, err, compose.KindDispatchTerminated, "approval required")
-	wantLog(t, l, "first:before:get_weather stop:before:get_weather first:error:get_weather stop:error:get_weather last:error:get_weather")
+	wantLog(t, l, "first:before:get_weather stop:before:get_weather "+
+		"first:error:get_weather stop:error:get_weather last:error:get_weather")
 }
 
 // Where a hook cannot answer, those before it are told, and it itself is not.
@@ -197,7 +201,8 @@ func TestAnErrorOfOnErrorDoesNotReplaceTheOriginal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, b := &log{}, budget.NewCounter(1)
-			_, err := dispatch.Dispatch(t.Context(), toolsOf(t, fails("x", errors.New("weather offline"))), []protocol.ToolCall{call("x", `{}`)},
+			tools := toolsOf(t, fails("x", errors.New("weather offline")))
+			_, err := dispatch.Dispatch(t.Context(), tools, []protocol.ToolCall{call("x", `{}`)},
 				dispatch.WithHooks(&hook{name: "a", log: l, onError: onError}, &hook{name: "b", log: l}, dispatch.BudgetHook(b, 1)))
 			wantKind(t, err, compose.KindToolFailed, "weather offline")
 			if name == "an error" && !errors.Is(err, own) || protocol.CodeOf(err) != protocol.CodeToolError || b.Available() != 1 {

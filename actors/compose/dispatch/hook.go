@@ -7,18 +7,19 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// Hook sees each call that is dispatched, and may keep it from being made. Embed NopHook to write only what matters. One hook may
-// be in use for many dispatches at a time, so it is safe for concurrent use. What it is given must not be changed or kept.
+// Hook sees each call that is dispatched, and may keep it from being made. Embed NopHook to write only what matters. One
+// hook may be in use for many dispatches at a time, so it is safe for concurrent use. What it is given must not be changed
+// or kept.
 //
-// A hook whose Before has answered without an error is told exactly once how the call ended, by After or by OnError: whatever
-// other hooks or the tool do, also by a panic, and where ctx has ended. Then it has a context that lasts for CleanupTimeout.
-// After a skip or a terminate of an earlier hook it is told although its Before was not called.
+// A hook whose Before has answered without an error is told exactly once how the call ended, by After or by OnError:
+// whatever other hooks or the tool do, also by a panic, and where ctx has ended. Then it has a context that lasts for
+// CleanupTimeout. After a skip or a terminate of an earlier hook it is told although its Before was not called.
 type Hook interface {
-	// Before is asked in the order of the hooks. The first answer that is not Continue counts, and later hooks are not asked. An
-	// error ends the dispatch; then only the hooks before this one are told.
+	// Before is asked in the order of the hooks. The first answer that is not Continue counts, and later hooks are not asked.
+	// An error ends the dispatch; then only the hooks before this one are told.
 	Before(ctx context.Context, call protocol.ToolCall) (Decision, error)
-	// After is told of a call that was made, or skipped, with its whole result. An error ends the dispatch, but the other hooks
-	// are told all the same and the result is kept.
+	// After is told of a call that was made, or skipped, with its whole result. An error ends the dispatch, but the other
+	// hooks are told all the same and the result is kept.
 	After(ctx context.Context, result Result, outcome Outcome) error
 	// OnError is told that there is no result, since the call, a hook or ctx failed, or the dispatch was terminated. What it
 	// returns is added to err as a further cause and never replaces it.
@@ -39,7 +40,8 @@ func (NopHook) After(context.Context, Result, Outcome) error { return nil }
 // OnError implements Hook.
 func (NopHook) OnError(context.Context, protocol.ToolCall, error) error { return nil }
 
-// RunHook is the role of a hook that keeps something of one run. Where it is shared by runs, Rules asks it for one for each.
+// RunHook is the role of a hook that keeps something of one run. Where it is shared by runs, Rules asks it for one for
+// each.
 type RunHook interface {
 	Hook
 	// ForRun returns a hook that knows of nothing yet.

@@ -38,8 +38,8 @@ func passFrom(ctx context.Context) *pass {
 	return p
 }
 
-// Replays reports, in the context of a hook of Rules, whether a durable run may have made the call before: then what the hook
-// decides must not depend on anything but the call and those before it.
+// Replays reports, in the context of a hook of Rules, whether a durable run may have made the call before: then what the
+// hook decides must not depend on anything but the call and those before it.
 func Replays(ctx context.Context) bool {
 	p := passFrom(ctx)
 	return p != nil && p.replay
@@ -53,7 +53,8 @@ func (p *pass) with(ctx context.Context) context.Context {
 	return context.WithValue(ctx, passKey{}, p)
 }
 
-// run makes the call between its hooks. It returns what it came to if there is a result, also beside an error of hooks behind it.
+// run makes the call between its hooks. It returns what it came to if there is a result, also beside an error of hooks
+// behind it.
 func (p *pass) run(ctx context.Context, call func(context.Context) (tool.Result, error)) (r Result, made bool, err error) {
 	if err := ctx.Err(); err != nil {
 		err = protocol.AsError(err)

@@ -24,10 +24,10 @@ const (
 	Permanent Class = "permanent"
 )
 
-// RetryClass returns the class of an error. Transient are the failures of tools and skills themselves, and what says of itself that
-// it is retryable. Permanent is all else: names that do not exist, refused or unreadable arguments, a denied budget, a
-// terminated dispatch, what does not apply. A tool's failure whose code says as much is permanent too, and so is a call of
-// which nobody knows whether it happened.
+// RetryClass returns the class of an error. Transient are the failures of tools and skills themselves, and what says of
+// itself that it is retryable. Permanent is all else: names that do not exist, refused or unreadable arguments, a denied
+// budget, a terminated dispatch, what does not apply. A tool's failure whose code says as much is permanent too, and so is
+// a call of which nobody knows whether it happened.
 func RetryClass(err error) Class {
 	if err == nil || step.Unwinding(err) || errors.Is(err, step.ErrOutcomeUnknown) {
 		return Permanent
@@ -59,10 +59,10 @@ func intrinsic(c protocol.Code) bool {
 	}, c)
 }
 
-// Fingerprint is the same for two calls of the same tool with the same arguments: 64 hexadecimal digits. The order of members and
-// white space do not matter; strings are compared as what they mean. Numbers are compared as they are written, so 1, 1.0 and 1e0
-// are three, and no large number becomes another. No arguments and null are {}. Arguments that are no JSON are compared byte
-// by byte.
+// Fingerprint is the same for two calls of the same tool with the same arguments: 64 hexadecimal digits. The order of
+// members and white space do not matter; strings are compared as what they mean. Numbers are compared as they are written,
+// so 1, 1.0 and 1e0 are three, and no large number becomes another. No arguments and null are {}. Arguments that are no
+// JSON are compared byte by byte.
 func Fingerprint(call protocol.ToolCall) string {
 	h := sha256.New()
 	_, _ = io.WriteString(h, call.Name)
@@ -91,9 +91,9 @@ func canonical(raw json.RawMessage) []byte {
 	return out
 }
 
-// RepairHistory makes the shortest history of what a model should see of calls that were made again and again. Of those with the
-// same Fingerprint it keeps the first that has a result, else the last that failed, at the place where the first of them was.
-// Repairing what was repaired changes nothing.
+// RepairHistory makes the shortest history of what a model should see of calls that were made again and again. Of those
+// with the same Fingerprint it keeps the first that has a result, else the last that failed, at the place where the first
+// of them was. Repairing what was repaired changes nothing.
 func RepairHistory(history []Result) []Result {
 	out := make([]Result, 0, len(history))
 	place := make(map[string]int, len(history))

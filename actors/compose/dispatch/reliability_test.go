@@ -96,10 +96,12 @@ func TestRepairHistory(t *testing.T) {
 	last := dispatch.FailedResult(again, compose.ErrInvalidArgument("last"))
 	skipped := dispatch.Result{Call: a, Output: json.RawMessage(`0`), Outcome: dispatch.Outcome{Kind: dispatch.Skipped}}
 	for name, c := range map[string]struct{ history, want []dispatch.Result }{
-		"nothing":                  {nil, []dispatch.Result{}},
-		"the first that succeeded": {[]dispatch.Result{flake, done(again, `1`), done(a, `99`), last}, []dispatch.Result{done(again, `1`)}},
-		"a skip has a result":      {[]dispatch.Result{flake, skipped, done(a, `1`)}, []dispatch.Result{skipped}},
-		"else the last failure":    {[]dispatch.Result{flake, last}, []dispatch.Result{last}},
+		"nothing": {nil, []dispatch.Result{}},
+		"the first that succeeded": {
+			[]dispatch.Result{flake, done(again, `1`), done(a, `99`), last}, []dispatch.Result{done(again, `1`)},
+		},
+		"a skip has a result":   {[]dispatch.Result{flake, skipped, done(a, `1`)}, []dispatch.Result{skipped}},
+		"else the last failure": {[]dispatch.Result{flake, last}, []dispatch.Result{last}},
 		"in the order of the first": {
 			[]dispatch.Result{flake, done(b, `null`), done(again, `"x"`), done(b, `2`)},
 			[]dispatch.Result{done(again, `"x"`), done(b, `null`)},

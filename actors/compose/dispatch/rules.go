@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/skelegent/skelegent-go/actors/compose"
 	"github.com/skelegent/skelegent-go/actors/engine"
@@ -15,18 +13,16 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// Rules has hooks asked and told about the calls of tools of an agent's runs. A call that a hook skips is not made, and the model is
-// told the output; Terminate ends the run as interceptor_halt with the reason, and an error of a hook ends it as failed. The
-// calls of one answer are all asked about before the first of them is made, and hooks see what the model is told, as JSON,
-// not what the tool returned. Where a rule that comes later changes the input, hooks have seen it before.
+// Rules has hooks asked and told about the calls of tools of an agent's runs. A call that a hook skips is not made, and the
+// model is told the output; Terminate ends the run as interceptor_halt with the reason, and an error of a hook ends it as
+// failed. The calls of one answer are all asked about before the first of them is made, and hooks see what the model is
+// told, as JSON, not what the tool returned. Where a rule that comes later changes the input, hooks have seen it before.
 //
-// A run may end between the two: at a limit, since a person is asked, or by another rule. The engine tells nobody, so hooks that
-// still wait are told by OnError when the scope of the run's context ends, see Scoped, or else when the run's memory is
-// reclaimed, which may take minutes. Where a hook holds what others need, such as a BudgetHook, use Scoped, or Wrap, which
-// has no such gap.
+// A run may end between the two: at a limit, since a person is asked, or by another rule. Hooks that still wait are then told by
+// OnError, before the agent returns.
 //
-// What a durable run replays goes through the hooks again, so they must answer the same; see Replays. A BudgetHook denies no call
-// that may be replayed: it then goes on without holding anything.
+// What a durable run replays goes through the hooks again, so they must answer the same; see Replays. A BudgetHook denies
+// no call that may be replayed: it then goes on without holding anything.
 func Rules(priority int, hooks ...Hook) []engine.Rule {
 	a := &around{hooks: given(hooks)}
 	return []engine.Rule{
@@ -37,9 +33,8 @@ func Rules(priority int, hooks ...Hook) []engine.Rule {
 
 type around struct{ hooks []Hook }
 
-// calls are what one run has under way. A run is one goroutine; the lock is for what comes when it is over.
+// calls are what one run has under way. A run is one goroutine.
 type calls struct {
-	mu    sync.Mutex
 	begun bool
 	hooks []Hook
 	open  map[*engine.ToolCall]*pass
@@ -58,10 +53,11 @@ func (a *around) of(ctx context.Context, c *engine.Context) *calls {
 		}
 		all.hooks = append(all.hooks, h)
 	}
-	if s, ok := ctx.Value(scopeKey{}).(*scope); ok {
-		s.add(all)
-	}
-	runtime.AddCleanup(c, (*calls).reclaimed, all)
+	c.Finally(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CleanupTimeout) // also where ctx has ended
+		defer cancel()
+		all.leave(ctx)
+	})
 	return all
 }
 
@@ -119,32 +115,19 @@ func told(text string) json.RawMessage {
 }
 
 func (c *calls) put(op *engine.ToolCall, p *pass) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.open[op] = p
 }
 
 func (c *calls) take(op *engine.ToolCall) *pass {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	p := c.open[op]
 	delete(c.open, op)
 	return p
 }
 
-// reclaimed is leave where nothing knows of the run any more.
-func (c *calls) reclaimed() {
-	ctx, cancel := context.WithTimeout(context.Background(), CleanupTimeout)
-	defer cancel()
-	c.leave(ctx)
-}
-
 // leave tells the hooks of calls that nothing came of.
 func (c *calls) leave(ctx context.Context) {
-	c.mu.Lock()
 	open := c.open
 	c.open = map[*engine.ToolCall]*pass{}
-	c.mu.Unlock()
 	for _, p := range open {
 		p.abandon(p.with(ctx))
 	}

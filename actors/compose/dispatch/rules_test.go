@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/skelegent/skelegent-go/actors/agent"
 	"github.com/skelegent/skelegent-go/actors/budget"
@@ -66,27 +64,10 @@ func build(t testing.TB, cfg agent.Config) *agent.Agent {
 	return a
 }
 
-func TestScopedDescribesWhatItWraps(t *testing.T) {
-	t.Parallel()
-	type describer interface {
-		Describe() (model, systemPrompt string)
-	}
-	d, ok := dispatch.Scoped(build(t, agent.Config{Provider: &model{}, Model: "m", System: "s"})).(describer)
-	if !ok {
-		t.Fatal("the role is lost")
-	}
-	if model, system := d.Describe(); model != "m" || system != "s" {
-		t.Errorf("got %s, %s", model, system)
-	}
-	if _, ok := dispatch.Scoped(protocol.OperatorFunc(nil)).(describer); ok {
-		t.Error("it has a role that it cannot have")
-	}
-}
-
-// execute is a run in a scope.
+// execute is a run.
 func execute(t testing.TB, cfg agent.Config) protocol.OperatorOutput {
 	t.Helper()
-	out, err := dispatch.Scoped(build(t, cfg)).Execute(t.Context(), protocol.Text("go"))
+	out, err := build(t, cfg).Execute(t.Context(), protocol.Text("go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +154,8 @@ func TestRulesOfATerminate(t *testing.T) {
 	if b.Available() != 2 {
 		t.Errorf("%d are free", b.Available())
 	}
-	out = execute(t, agent.Config{Provider: m, Tools: []tool.Tool{made}, Rules: dispatch.Rules(50, dispatch.BudgetHook(budget.NewCounter(0), 1))})
+	none := dispatch.BudgetHook(budget.NewCounter(0), 1)
+	out = execute(t, agent.Config{Provider: m, Tools: []tool.Tool{made}, Rules: dispatch.Rules(50, none)})
 	wantExit(t, out, "interceptor_halt: budget denied `x` at cost 1")
 }
 
@@ -192,9 +174,13 @@ func TestRulesOfAFailure(t *testing.T) {
 		"a hook cannot answer": {"x", &hook{before: func() (dispatch.Decision, error) {
 			return dispatch.Continue(), own
 		}}, "error", "h:before:x"},
-		"a hook crashes":       {"x", &hook{before: func() (dispatch.Decision, error) { panic("x") }}, "error", "h:before:x"},
-		"a hook fails behind":  {"x", &hook{after: func(dispatch.Result, dispatch.Outcome) error { return own }}, "error", "h:before:x h:after:x"},
-		"a cleanup that fails": {"fails", &hook{onError: func(context.Context, error) error { return own }}, "error", "h:before:fails h:error:fails"},
+		"a hook crashes": {"x", &hook{before: func() (dispatch.Decision, error) { panic("x") }}, "error", "h:before:x"},
+		"a hook fails behind": {
+			"x", &hook{after: func(dispatch.Result, dispatch.Outcome) error { return own }}, "error", "h:before:x h:after:x",
+		},
+		"a cleanup that fails": {
+			"fails", &hook{onError: func(context.Context, error) error { return own }}, "error", "h:before:fails h:error:fails",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -248,7 +234,7 @@ func ends(t *testing.T) map[string]struct {
 	}
 }
 
-func TestRulesTellAtTheEndOfTheScope(t *testing.T) {
+func TestRulesTellAtTheEndOfTheRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range ends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -258,28 +244,6 @@ func TestRulesTellAtTheEndOfTheScope(t *testing.T) {
 			wantExit(t, execute(t, c.cfg), c.exit)
 			if got := l.all(); b.Available() != 5 || strings.Count(got, "error") != 2 || strings.Count(got, "before") != 2 {
 				t.Errorf("%d available, %s", b.Available(), got)
-			}
-		})
-	}
-}
-
-// Without a scope it takes until the memory of the run is reclaimed.
-func TestRulesTellAtLastWithoutAScope(t *testing.T) {
-	t.Parallel()
-	for name, c := range ends(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := budget.NewCounter(5)
-			c.cfg.Rules = slices.Concat(dispatch.Rules(50, dispatch.BudgetHook(b, 1)), c.cfg.Rules)
-			out, err := build(t, c.cfg).Execute(t.Context(), protocol.Text("go"))
-			if wantExit(t, out, c.exit); err != nil {
-				t.Fatal(err)
-			}
-			for end := time.Now().Add(20 * time.Second); b.Available() != 5 && time.Now().Before(end); runtime.Gosched() {
-				runtime.GC()
-			}
-			if b.Available() != 5 {
-				t.Errorf("%d available", b.Available())
 			}
 		})
 	}
@@ -305,9 +269,9 @@ func TestRulesOfADurableRun(t *testing.T) {
 		}
 		stuck := dispatch.StuckLoopHook(3) // one for each execution, so what is replayed counts once
 		out, err := r.Finish(t.Context(), func() protocol.Operator {
-			return dispatch.Scoped(build(t, agent.Config{
+			return build(t, agent.Config{
 				Provider: m, Tools: []tool.Tool{x}, Rules: dispatch.Rules(50, stuck, dispatch.BudgetHook(b, 1)),
-			}))
+			})
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -368,7 +332,8 @@ func TestRulesAreSharedByRuns(t *testing.T) {
 	b := budget.NewCounter(1000)
 	m := &model{turns: [][]protocol.ToolCall{turn(call("x", `{}`)), turn(call("x", `{}`))}}
 	a := build(t, agent.Config{
-		Provider: m, Tools: []tool.Tool{returns("x", `1`)}, Rules: dispatch.Rules(50, dispatch.StuckLoopHook(2), dispatch.BudgetHook(b, 1)),
+		Provider: m, Tools: []tool.Tool{returns("x", `1`)},
+		Rules: dispatch.Rules(50, dispatch.StuckLoopHook(2), dispatch.BudgetHook(b, 1)),
 	})
 	var all sync.WaitGroup
 	for range 32 {

@@ -11,8 +11,8 @@ import (
 // maxFingerprints is how many different calls a StuckLoop remembers.
 const maxFingerprints = 4096
 
-// StuckLoop is a hook that terminates a dispatch when the same call, by its Fingerprint, is asked for too often. It counts all
-// calls that it is asked about, whatever came between and whatever became of them, so there should be one for each
+// StuckLoop is a hook that terminates a dispatch when the same call, by its Fingerprint, is asked for too often. It counts
+// all calls that it is asked about, whatever came between and whatever became of them, so there should be one for each
 // conversation; under Rules there is one for each run. It remembers the last 4096 different calls.
 type StuckLoop struct {
 	NopHook
@@ -38,7 +38,8 @@ func (s *StuckLoop) ForRun() Hook { return StuckLoopHook(s.most) }
 // Before implements Hook.
 func (s *StuckLoop) Before(_ context.Context, call protocol.ToolCall) (Decision, error) {
 	if n := s.seen(Fingerprint(call)); n > s.most {
-		return Terminate(fmt.Sprintf("stuck loop detected: `%s` was requested %d times with the same arguments", shown(call.Name), n)), nil
+		return Terminate(fmt.Sprintf("stuck loop detected: `%s` was requested %d times with the same arguments",
+			shown(call.Name), n)), nil
 	}
 	return Continue(), nil
 }

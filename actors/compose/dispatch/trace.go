@@ -34,8 +34,8 @@ type Event struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Trace collects what happens in dispatches, in order. The zero value is empty, nil collects nothing. It is safe for concurrent
-// use; beyond MaxEvents it only counts.
+// Trace collects what happens in dispatches, in order. The zero value is empty, nil collects nothing. It is safe for
+// concurrent use; beyond MaxEvents it only counts.
 type Trace struct {
 	mu      sync.Mutex
 	events  []Event

@@ -8,12 +8,13 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// Wrap is t, each call of which goes through hooks: for agents, and wherever else a tool.Tool is called. The hooks are around the
-// call itself, so whatever becomes of the run, a hook that was asked is told before the call returns; and in a durable run they
-// are not asked about calls that come from the log. They see the output whole and may replace it by Skip.
+// Wrap is t, each call of which goes through hooks: for agents, and wherever else a tool.Tool is called. The hooks are
+// around the call itself, so whatever becomes of the run, a hook that was asked is told before the call returns; and in a
+// durable run they are not asked about calls that come from the log. They see the output whole and may replace it by Skip.
 //
-// Terminate is an error of protocol.ErrEngineHalted, which ends an agent's run as interceptor_halt. The error of a hook is that
-// of the call. An error behind a call that was made leaves its cost, but no output. Calls of one answer may run side by side.
+// Terminate is an error of protocol.ErrEngineHalted, which ends an agent's run as interceptor_halt. The error of a hook is
+// that of the call. An error behind a call that was made leaves its cost, but no output. Calls of one answer may run side
+// by side.
 func Wrap(t tool.Tool, hooks ...Hook) tool.Tool { return wrapped{Tool: t, hooks: given(hooks)} }
 
 type wrapped struct {

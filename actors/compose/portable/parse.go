@@ -84,7 +84,8 @@ func FromJSON(data []byte) (*Manifest, error) {
 func check(data []byte) error {
 	switch {
 	case len(data) > MaxSize:
-		return &ParseError{Line: 1 + bytes.Count(data[:MaxSize], []byte("\n")), Text: fmt.Sprintf("the manifest is longer than %d bytes", MaxSize)}
+		line := 1 + bytes.Count(data[:MaxSize], []byte("\n"))
+		return &ParseError{Line: line, Text: fmt.Sprintf("the manifest is longer than %d bytes", MaxSize)}
 	case !utf8.Valid(data):
 		good := len(data) - len(bytes.TrimLeftFunc(data, func(r rune) bool { return r != utf8.RuneError }))
 		return &ParseError{Line: 1 + bytes.Count(data[:good], []byte("\n")), Text: "this is no text in UTF-8"}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -209,7 +210,13 @@ func TestAliasesDoNotGrow(t *testing.T) {
 	for i := 1; i < 12; i++ {
 		laughs += fmt.Sprintf("x%d: &x%d [%s]\n", i, i, strings.Repeat(fmt.Sprintf("*x%d,", i-1), 9))
 	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	_, err := portable.FromYAML([]byte(laughs + "knowledge:\n  metadata: *x11\n"))
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 100<<20 { // with what other tests take meanwhile
+		t.Errorf("it took %d bytes", grown)
+	}
 	if err == nil || !strings.Contains(err.Error(), "longer than 262144 bytes as JSON") {
 		t.Errorf("got %v", err)
 	}

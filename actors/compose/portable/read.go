@@ -111,7 +111,8 @@ func (o object) oneOf(key string, required bool, words ...string) string {
 func (o object) identifier(key string) string {
 	text := o.name(key)
 	if n, ok := o.fields[key]; ok && !compose.IsIdentifier(text) {
-		o.fail(wrong(n, "%s: %s is no name; it must be 1 to %d of A-Z, a-z, 0-9, _, . and -", o.what, quoted(text), compose.MaxIdentifier))
+		o.fail(wrong(n, "%s: %s is no name; it must be 1 to %d of A-Z, a-z, 0-9, _, . and -",
+			o.what, quoted(text), compose.MaxIdentifier))
 	}
 	return text
 }

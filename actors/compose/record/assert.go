@@ -28,8 +28,8 @@ func (e *AssertionError) Error() string { return e.Name + ": " + e.err.Error() }
 // Unwrap returns what is wrong.
 func (e *AssertionError) Unwrap() error { return e.err }
 
-// Check looks whether all of them are true, and keeps the names of those that are in the run, in their order, in place of those that
-// are there. The error joins an *AssertionError for each that is not.
+// Check looks whether all of them are true, and keeps the names of those that are in the run, in their order, in place of those
+// that are there. The error joins an *AssertionError for each that is not.
 func Check(r *Run, assertions ...Assertion) error {
 	passed, failed := []string{}, []error(nil)
 	for _, a := range assertions {
@@ -56,8 +56,8 @@ const (
 // markers are how models write calls that nobody has read.
 var markers = []string{"<|tool_call_start|>", "<|tool_call_end|>", "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "<function_calls>"}
 
-// ModelOutputNormalized is true if the model asked for a call at least, every call has a name that tools may have and an input that
-// is an object, and nothing that the model said still has the marker of a call that was not read.
+// ModelOutputNormalized is true if the model asked for a call at least, every call has a name that tools may have and an input
+// that is an object, and nothing that the model said still has the marker of a call that was not read.
 func ModelOutputNormalized() Assertion {
 	return Assertion{NameModelOutputNormalized, func(r *Run) error {
 		calls := 0

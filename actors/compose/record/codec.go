@@ -76,7 +76,8 @@ func Decode(data []byte) (*Run, error) {
 	case head.Version == nil:
 		return nil, refuse("version is missing")
 	case *head.Version != Version:
-		return nil, protocol.NewError(protocol.CodeUnsupported, fmt.Sprintf("run record: version %d is not known; this program knows %d", *head.Version, Version))
+		return nil, protocol.NewError(protocol.CodeUnsupported,
+			fmt.Sprintf("run record: version %d is not known; this program knows %d", *head.Version, Version))
 	}
 	var compact bytes.Buffer // so that raw values are as they were before they were indented
 	if err := json.Compact(&compact, data); err != nil {
@@ -141,6 +142,11 @@ func (r *Run) validateAsides(all []Answer) error {
 func (a Answer) validate() error {
 	if a.Output.Role != protocol.RoleAssistant {
 		return errors.New("the output is no message of an assistant")
+	}
+	switch a.StopReason {
+	case protocol.StopEndTurn, protocol.StopToolUse, protocol.StopMaxTokens, protocol.StopContentFilter:
+	default:
+		return errors.New("an answer without a stop reason")
 	}
 	if len(a.Invocations) > maxCalls {
 		return fmt.Errorf("more than %d invocations", maxCalls)

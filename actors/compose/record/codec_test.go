@@ -30,7 +30,7 @@ func TestDecodeIsStrict(t *testing.T) {
 		"a result of another":  strings.Replace(small, `"call_id":"1","name":"f"`, `"call_id":"1","name":"g"`, 1),
 		"a call without an id": strings.Replace(small, `"id":"1"`, `"id":""`, 1),
 		"two values":           small + "{}",
-		"too many turns":       strings.Replace(small, `"turns":[`, `"turns":[`+strings.Repeat(`{"output":{"role":"assistant","content":"","meta":{"policy":"normal","version":0}}},`, 10_000), 1),
+		"too many turns":       strings.Replace(small, `"turns":[`, `"turns":[`+strings.Repeat(`{"output":{"role":"assistant","content":"","meta":{"policy":"normal","version":0}},"stop_reason":"end_turn"},`, 10_000), 1),
 		"too many calls":       strings.Replace(small, `"invocations":[`, `"invocations":[`+strings.Repeat(`{"id":"1","name":"f","input":{}},`, 1000), 1),
 	} {
 		if _, err := record.Decode([]byte(text)); protocol.CodeOf(err) != protocol.CodeInvalidInput {

@@ -3,13 +3,13 @@ package record
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// FinalAnswerGrounded is true if the final answer has something that a tool returned and that nobody had said before. That is one of
+// FinalAnswerGrounded is true if the final answer has something that a tool returned and that nobody had said before. That is
+// one of
 //
 //   - a word of at least three letters, or with a digit and at least two characters, as a whole and whatever its case;
 //   - of scripts that do not part words, a text of at least two characters that is a value of a JSON result, or a whole result.
@@ -116,13 +116,15 @@ func wordsOf(text string) map[string]bool {
 }
 
 func joins(runes []rune, i int) bool {
-	return slices.Contains([]rune{'.', ',', ':', '-'}, runes[i]) && i > 0 && i+1 < len(runes) && unicode.IsDigit(runes[i-1]) && unicode.IsDigit(runes[i+1])
+	between := i > 0 && i+1 < len(runes) && unicode.IsDigit(runes[i-1]) && unicode.IsDigit(runes[i+1])
+	return between && strings.ContainsRune(".,:-", runes[i])
 }
 
 // unparted reports whether a value is of a script that does not part words, and long enough.
 func unparted(value string) bool {
 	return utf8.RuneCountInString(value) >= 2 && strings.ContainsFunc(value, func(r rune) bool {
-		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+		return unicode.In(r,
+			unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 	})
 }
 

@@ -49,8 +49,8 @@ const (
 // undecided is how a model is told that nobody decided on a call in time.
 const undecided = "The call was not made: nobody decided on it in time. It was not denied."
 
-// FromLog makes the record of a durable run of an agent. The error has the code invalid_input: the log is of no agent, or not all of
-// it is there; not_found if the run has not ended.
+// FromLog makes the record of a durable run of an agent. The error has the code invalid_input: the log is of no agent, or not all
+// of it is there; not_found if the run has not ended.
 func FromLog(log Log) (*Run, error) {
 	r := &Run{Version: Version, Operator: log.Operator, Model: log.Model}
 	switch {
@@ -72,7 +72,9 @@ func FromLog(log Log) (*Run, error) {
 		_, err := strconv.Atoi(s.Path) // those within others have dots, those beside them more
 		return err != nil
 	})
-	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Or(cmp.Compare(len(a.Path), len(b.Path)), cmp.Compare(a.Path, b.Path)) })
+	slices.SortStableFunc(steps, func(a, b Step) int { // they are numbers
+		return cmp.Or(cmp.Compare(len(a.Path), len(b.Path)), cmp.Compare(a.Path, b.Path))
+	})
 	for _, s := range steps {
 		if err := b.add(s); err != nil {
 			return nil, refuse("step %.40s: %v", s.Path, err)

@@ -120,31 +120,21 @@ func (r *Recorder) Provider(p provider.Provider) provider.Provider {
 // Rules are what records the turns and the calls. They change nothing.
 func (r *Recorder) Rules() []engine.Rule {
 	return []engine.Rule{
-		engine.Before(engine.OpInfer, "record", math.MinInt, engine.OpFunc("record", func(_ context.Context, c *engine.Context) error {
-			if op, ok := c.Current().(*engine.Infer); ok {
-				op.Call = bracket(op.Call, r.asks)
-			}
-			return nil
-		})),
-		engine.After(engine.OpInfer, "record", math.MaxInt, engine.OpFunc("record", func(_ context.Context, c *engine.Context) error {
-			if op, ok := c.Current().(*engine.Infer); ok {
-				r.answered(op.Response)
-			}
-			return nil
-		})),
-		engine.Before(engine.OpAppendResponse, "record", math.MinInt, engine.OpFunc("record", func(_ context.Context, c *engine.Context) error {
-			if op, ok := c.Current().(*engine.Response); ok {
-				r.invoked(op.Response.ToolCalls)
-			}
-			return nil
-		})),
-		engine.After(engine.OpExecuteTool, "record", math.MaxInt, engine.OpFunc("record", func(_ context.Context, c *engine.Context) error {
-			if op, ok := c.Current().(*engine.ToolCall); ok {
-				r.took(op)
-			}
-			return nil
-		})),
+		engine.Before(engine.OpInfer, "record", math.MinInt, on(func(op *engine.Infer) { op.Call = bracket(op.Call, r.asks) })),
+		engine.After(engine.OpInfer, "record", math.MaxInt, on(func(op *engine.Infer) { r.answered(op.Response) })),
+		engine.Before(engine.OpAppendResponse, "record", math.MinInt, on(func(op *engine.Response) { r.invoked(op.Response.ToolCalls) })),
+		engine.After(engine.OpExecuteTool, "record", math.MaxInt, on(r.took)),
 	}
+}
+
+// on is the action of a rule that looks at the op that it fires around.
+func on[T engine.Op](look func(op T)) engine.Op {
+	return engine.OpFunc("record", func(_ context.Context, c *engine.Context) error {
+		if op, ok := c.Current().(T); ok {
+			look(op)
+		}
+		return nil
+	})
 }
 
 // Run returns what has been recorded so far: its own copy.

@@ -107,20 +107,16 @@ func (p *player) config(cfg agent.Config) (agent.Config, error) {
 }
 
 func (p *player) rules() []engine.Rule {
+	const name = "replay"
 	return []engine.Rule{
-		engine.Before(engine.OpInfer, "replay", math.MinInt, engine.OpFunc("replay", func(_ context.Context, c *engine.Context) error {
-			if op, ok := c.Current().(*engine.Infer); ok {
-				op.Call = bracket(op.Call, p.asks)
-			}
-			return nil
-		})),
-		engine.Before(engine.OpExecuteTool, "replay", math.MinInt, engine.OpFunc("replay", func(_ context.Context, c *engine.Context) error {
+		engine.Before(engine.OpInfer, name, math.MinInt, on(func(op *engine.Infer) { op.Call = bracket(op.Call, p.asks) })),
+		engine.Before(engine.OpExecuteTool, name, math.MinInt, engine.OpFunc(name, func(_ context.Context, c *engine.Context) error {
 			if op, ok := c.Current().(*engine.ToolCall); ok {
 				p.decide(op, c.Metrics().ToolCalls+1)
 			}
 			return nil
 		})),
-		engine.After(engine.OpExecuteTool, "replay", math.MaxInt, engine.OpFunc("replay", func(_ context.Context, c *engine.Context) error {
+		engine.After(engine.OpExecuteTool, name, math.MaxInt, engine.OpFunc(name, func(_ context.Context, c *engine.Context) error {
 			if op, ok := c.Current().(*engine.ToolCall); ok {
 				return p.compare(op)
 			}

@@ -18,6 +18,8 @@ type ChainConfig struct {
 	// MaxToolCalls is how many calls of tools the skills may make for one input; DefaultMaxToolCalls if 0. One more is an error
 	// with the code quota_exceeded.
 	MaxToolCalls int
+	// Now is time.Now if nil. A durable run asks it once.
+	Now func() time.Time
 }
 
 // Chain is an agent as an operator: each input is one step of it. A message that is an object in JSON is read as the arguments
@@ -25,14 +27,20 @@ type ChainConfig struct {
 // empty. The signals of the metadata are added. The answer is the JSON that compose.InProcess gives: who dispatches cannot tell
 // whether the agent runs here or there.
 //
-// Tools are called by compose.DefaultCaller: as steps of a durable run, which also waits for approval where that is needed.
+// In a durable run all evidence bears the time at which the run began. Tools are called by compose.DefaultCaller: as steps of a durable run, which also waits for approval where that is needed.
 func Chain(agent compose.Agent, cfg ChainConfig) protocol.Operator {
 	if cfg.MaxToolCalls <= 0 {
 		cfg.MaxToolCalls = DefaultMaxToolCalls
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	return protocol.OperatorFunc(func(ctx context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
 		args, err := arguments(in)
 		if err != nil {
+			return protocol.OperatorOutput{}, err
+		}
+		if ctx, err = clocked(ctx, cfg.Now); err != nil {
 			return protocol.OperatorOutput{}, err
 		}
 		start := time.Now()
@@ -43,6 +51,18 @@ func Chain(agent compose.Agent, cfg ChainConfig) protocol.Operator {
 		}
 		return w.output(res, time.Since(start)), nil
 	})
+}
+
+// clocked has evidence of a durable run bear the time at which the run began, which it recorded: the same on replay.
+func clocked(ctx context.Context, now func() time.Time) (context.Context, error) {
+	if _, durable := step.InfoFrom(ctx); !durable {
+		return ctx, nil
+	}
+	began, err := step.Do(ctx, "begin", func(context.Context) (time.Time, error) { return now().UTC().Round(0), nil })
+	if err != nil {
+		return nil, err
+	}
+	return compose.WithNow(ctx, func() time.Time { return began }), nil
 }
 
 // failed is the error of a run whose time ended, or err.

@@ -72,6 +72,6 @@ func addMessage(inv *compose.Investigation, text string) error {
 	if err != nil {
 		return compose.ErrSerialization(err)
 	}
-	inv.AddEvidence(compose.NewEvidence("input", "message").WithDetail(detail))
+	inv.AddEvidence(compose.Evidence{SourceSkill: "input", Label: "message", Detail: detail})
 	return nil
 }

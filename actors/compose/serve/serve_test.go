@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -70,7 +71,12 @@ func bell(t testing.TB, seen *[]string, opts ...tool.Option) tool.Tool {
 	return b
 }
 
-func always(op protocol.Operator) func() protocol.Operator { return func() protocol.Operator { return op } }
+// still is the same in each process of a run.
+var still = serve.ChainConfig{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC) }}
+
+func always(op protocol.Operator) func() protocol.Operator {
+	return func() protocol.Operator { return op }
+}
 
 // What the tools of a chain declare and cost is the operator's, also where the run is killed at any point.
 func TestChainDeclaresAndPays(t *testing.T) {
@@ -93,10 +99,10 @@ func TestChainDeclaresAndPays(t *testing.T) {
 	}
 	check(t, res.Output)
 	agenttest.SurvivesKills(t, func() protocol.Operator {
-		return serve.Chain(ring(t, 3, bell(t, nil, tool.Repeatable())), serve.ChainConfig{})
+		return serve.Chain(ring(t, 3, bell(t, nil, tool.Repeatable())), still)
 	}, protocol.Text("go"))
 	agenttest.SurvivesKills(t, func() protocol.Operator {
-		return serve.Chain(ring(t, 3, agenttest.Watch(bell(t, nil))...), serve.ChainConfig{})
+		return serve.Chain(ring(t, 3, agenttest.Watch(bell(t, nil))...), still)
 	}, protocol.Text("go"), agenttest.WithUnknown(func(t testing.TB, r agenttest.Result) {
 		t.Helper()
 		if !errors.Is(r.Err, step.ErrOutcomeUnknown) {
@@ -287,7 +293,9 @@ func TestCoordinatorPassesOver(t *testing.T) {
 	d := agenttest.Operators(map[protocol.OperatorID]protocol.Operator{
 		"second": echo, "lost": failing(protocol.ErrOperatorNotFound("first")), "self": failing(protocol.ErrOperatorNotFound("elsewhere")),
 	})
-	route := func(op protocol.OperatorID, signals ...compose.Signal) serve.Route { return serve.Route{Operator: op, Signals: signals} }
+	route := func(op protocol.OperatorID, signals ...compose.Signal) serve.Route {
+		return serve.Route{Operator: op, Signals: signals}
+	}
 	for _, tc := range []struct {
 		name     string
 		routes   []serve.Route
@@ -363,5 +371,38 @@ func TestWorkflows(t *testing.T) {
 	}
 	if _, err := serve.Operator[string, string](d, "nobody").Run(t.Context(), "x"); protocol.CodeOf(err) != protocol.CodeNotFound {
 		t.Errorf("nobody: %v", err)
+	}
+}
+
+// A workflow repeats nothing that was done, and knows what all of it cost, wherever its process ends.
+func TestWorkflowSurvivesKills(t *testing.T) {
+	t.Parallel()
+	cent := protocol.MustDecimal("0.01")
+	member := protocol.OperatorFunc(func(_ context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
+		text, _ := in.Message.AsText()
+		out := protocol.Reply(text + "!")
+		out.Metadata.Cost = cent
+		return out, nil
+	})
+	d := agenttest.Operators(map[protocol.OperatorID]protocol.Operator{"a": member, "b": member})
+	ask := func(id protocol.OperatorID) workflow.Workflow[string, string] {
+		return serve.Operator[string, string](nil, id)
+	}
+	join := workflow.Func("join", func(ctx context.Context, in []string) (string, error) {
+		return step.Do(ctx, "join", func(ctx context.Context) (string, error) {
+			agenttest.Once(ctx, "join")
+			return strings.Join(in, "+"), nil
+		}, step.Once())
+	})
+	res := agenttest.SurvivesKills(t, func() protocol.Operator {
+		return serve.Workflow(workflow.Then("all", workflow.Parallel("both", 0, ask("a"), workflow.Sequence("twice", ask("b"), ask("b"))), join))
+	}, protocol.Text("x"), agenttest.WithOperators(d), agenttest.WithBudget("1"), agenttest.WithUnknown(func(t testing.TB, r agenttest.Result) {
+		t.Helper()
+		if !errors.Is(r.Err, step.ErrOutcomeUnknown) {
+			t.Errorf("%+v, %v", r.Output, r.Err)
+		}
+	}))
+	if got := res.Output.Metadata.Cost.String(); res.Text() != "x!+x!!" || got != "0.03" {
+		t.Errorf("%s for %s", res.Text(), got)
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 // Workflow is a workflow as an operator: the message is the input as JSON, or a text where I is a string; the answer is the
 // output, in the same way. Where the workflow takes steps of package step, or asks an Operator, a durable run repeats none. What
-// its Operators cost is the operator's cost.
+// its Operators cost is the operator's cost. Of a durable run the output tells no sub-dispatches, and calls of unknown price only
+// as far as they were made since it went on: the log has both.
 func Workflow[I, O any](w workflow.Workflow[I, O]) protocol.Operator {
 	return protocol.OperatorFunc(func(ctx context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
 		text, ok := in.Message.AsText()
@@ -37,7 +38,11 @@ func Workflow[I, O any](w workflow.Workflow[I, O]) protocol.Operator {
 		if err != nil {
 			return protocol.OperatorOutput{}, err
 		}
-		return all.output(tool.Result{Output: json.RawMessage(answer)}, time.Since(start)), nil
+		o := all.output(tool.Result{Output: json.RawMessage(answer)}, time.Since(start))
+		if all.log && all.info.Spent != nil { // what branches came to that were over before is in the log alone
+			o.Metadata.Cost, o.Metadata.SubDispatches = all.info.Spent(), nil
+		}
+		return o, nil
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/skelegent/skelegent-go/actors/budget"
 	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -15,6 +16,8 @@ const DefaultLimit = 16
 
 // Parallel gives the input to all at the same time, up to limit of them (DefaultLimit if 0), and returns what they make, in
 // their order. They share the input, so they must not change it.
+//
+// Of the budget of their context, protocol.NextCall, each gets an even share.
 //
 // The first error cancels the others and is returned when all have ended, with the name of the one that failed. A panic is
 // an error.
@@ -29,6 +32,7 @@ func Parallel[I, O any](name string, limit int, branches ...Workflow[I, O]) Work
 		limit = DefaultLimit
 	}
 	return Func(name, func(ctx context.Context, in I) ([]O, error) {
+		ctx = divided(ctx, len(branches))
 		if _, ok := step.InfoFrom(ctx); ok {
 			return durably(ctx, in, limit, branches)
 		}
@@ -42,6 +46,16 @@ func Parallel[I, O any](name string, limit int, branches ...Workflow[I, O]) Work
 		}
 		return results, nil
 	})
+}
+
+// divided gives each of n branches its share of the money.
+func divided(ctx context.Context, n int) context.Context {
+	next := protocol.NextCall(ctx)
+	if next.Budget == nil {
+		return ctx
+	}
+	next.Budget = budget.Split(next.Budget, n)
+	return protocol.WithCall(ctx, next)
 }
 
 // failures are what ends the branches of a Parallel: the first that failed cancels the others.

@@ -91,7 +91,7 @@ func (w *worker) perform(ctx context.Context, b begun) (run.Result, error) {
 	defer stop()
 	defer w.watch(ctx, cancel)()
 	rec := &recorder{worker: w, info: b.info, claim: b.claim}
-	rec.info.Left = rec.left
+	rec.info.Left, rec.info.Spent = rec.left, rec.spent
 	inv := &protocol.Invocation{
 		Call: protocol.Call{
 			Run: b.input.Run, Parent: b.input.ParentRun, Budget: rec.left(), Depth: b.input.Depth, Trace: b.input.Trace,

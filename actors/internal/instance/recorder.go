@@ -41,6 +41,15 @@ func (r *recorder) left() (left *protocol.Decimal) {
 	return left
 }
 
+func (r *recorder) spent() (spent protocol.Decimal) {
+	r.worker.session.view(func(f *run.Fold) {
+		if f.Open != nil {
+			spent = f.Open.Cost
+		}
+	})
+	return spent
+}
+
 // open calls f with the open run, if it is still carried here.
 func (r *recorder) open(f func(*run.Fold, *run.Open)) {
 	r.worker.session.view(func(fold *run.Fold) {

@@ -41,6 +41,14 @@ func (r *recorder) Info() step.Info {
 		defer r.run.mu.Unlock()
 		return r.run.fold.Left()
 	}}
+	info.Spent = func() (spent protocol.Decimal) {
+		r.run.mu.Lock()
+		defer r.run.mu.Unlock()
+		if o := r.run.fold.Open; o != nil {
+			spent = o.Cost
+		}
+		return spent
+	}
 	if o := f.Open; o != nil {
 		info.Run, info.Since, info.Attempt = o.Run, o.Since, o.Attempt
 	}
