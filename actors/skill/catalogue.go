@@ -28,8 +28,10 @@ func NewCatalogue(skills ...Descriptor) *Catalogue {
 	c := newCatalogue()
 	for _, d := range skills {
 		if _, taken := c.byName[d.Name]; taken || d.Name == "" {
-			c.note(Diagnostic{File: d.Location, Severity: SeverityWarning, Rule: RuleShadowed,
-				Message: "the skill " + quoted(d.Name) + " is hidden by another, or has no name"})
+			c.note(Diagnostic{
+				File: d.Location, Severity: SeverityWarning, Rule: RuleShadowed,
+				Message: "the skill " + quoted(d.Name) + " is hidden by another, or has no name",
+			})
 			continue
 		}
 		c.add(d.clone())
@@ -114,8 +116,10 @@ func (c *Catalogue) merge(other *Catalogue, not map[string]Info) (*Catalogue, []
 	m := &Catalogue{byName: maps.Clone(c.byName), names: slices.Clone(c.names)}
 	m.note(other.ds...)
 	hidden := func(d Descriptor, by string) {
-		m.note(Diagnostic{File: d.Location, Severity: SeverityWarning, Rule: RuleShadowed,
-			Message: "the skill " + quoted(d.Name) + " is hidden by " + by})
+		m.note(Diagnostic{
+			File: d.Location, Severity: SeverityWarning, Rule: RuleShadowed,
+			Message: "the skill " + quoted(d.Name) + " is hidden by " + by,
+		})
 	}
 	var added []string
 	for _, name := range other.names {

@@ -62,8 +62,10 @@ func TestCatalogueTextIsBounded(t *testing.T) {
 
 func TestCatalogueIsNotChangedByWhoReadsIt(t *testing.T) {
 	t.Parallel()
-	c := skill.NewCatalogue(skill.Descriptor{Name: "a", Paths: []string{"x"}, Metadata: map[string]string{"k": "v"}, AllowedTools: []string{"t"},
-		DependsOn: []string{"d"}, Hooks: skill.Hooks{PreToolUse: []skill.HookRule{{Matcher: "m", Actions: []skill.HookAction{{Reason: "r"}}}}}})
+	c := skill.NewCatalogue(skill.Descriptor{
+		Name: "a", Paths: []string{"x"}, Metadata: map[string]string{"k": "v"}, AllowedTools: []string{"t"},
+		DependsOn: []string{"d"}, Hooks: skill.Hooks{PreToolUse: []skill.HookRule{{Matcher: "m", Actions: []skill.HookAction{{Reason: "r"}}}}},
+	})
 	change := func(d skill.Descriptor) {
 		d.Paths[0], d.Metadata["k"], d.AllowedTools[0], d.DependsOn[0] = "!", "!", "!", "!"
 		d.Hooks.PreToolUse[0].Matcher = "!"

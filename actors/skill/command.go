@@ -43,7 +43,7 @@ func Segments(body string) ([]Segment, []Diagnostic) {
 	for i := 0; i < len(body); {
 		switch n, done := s.next(i); {
 		case done != "":
-			d := Diagnostic{Line: 1 + strings.Count(body[:i], "\n"), Severity: SeverityWarning, Rule: RuleLimit, Message: done}
+			d := Diagnostic{Line: 1 + strings.Count(body[:n], "\n"), Severity: SeverityWarning, Rule: RuleLimit, Message: done}
 			if done == unclosedBlock {
 				d.Rule = RuleBlockUnclosed
 			}
@@ -70,8 +70,8 @@ type segmenter struct {
 	all      []Segment
 }
 
-// next looks at the first place from i on where something can begin, and returns where to go on; 0 if there is none. It says why
-// nothing is to be run.
+// next looks at the first place from i on where something can begin, and returns where to go on; 0 if there is none. If nothing is
+// to be run, it says why, and where that is.
 func (s *segmenter) next(i int) (n int, bad string) {
 	k := strings.IndexAny(s.body[i:], "!`~")
 	if k < 0 {
@@ -80,16 +80,19 @@ func (s *segmenter) next(i int) (n int, bad string) {
 	i += k
 	rest := s.body[i:]
 	free := i == 0 || strings.IndexByte(" \t\r\n\v\f", s.body[i-1]) >= 0
-	run := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
-	switch {
-	case rest[0] != '!' && s.opensExample(i, run):
-		return s.example(i, run), ""
-	case rest[0] == '!':
-		cmd, ok := inlineCommand(rest)
-		if !free || !ok {
+	if rest[0] == '!' {
+		if !free {
 			return i + 1, ""
 		}
-		return s.command(SegmentInline, i, i+len(cmd)+3, cmd)
+		if cmd, ok := inlineCommand(rest); ok {
+			return s.command(SegmentInline, i, i+len(cmd)+3, cmd)
+		}
+		return i + 1, ""
+	}
+	run := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
+	switch {
+	case s.opensExample(i, run):
+		return s.example(i, run), ""
 	case free && rest[0] == '`' && run == len(fence) && strings.HasPrefix(rest[run:], "!"):
 		cmd, _, closed := strings.Cut(rest[run+1:], fence)
 		if !closed {

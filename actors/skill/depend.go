@@ -9,8 +9,10 @@ func (c *Catalogue) Order(names ...string) ([]string, []Diagnostic) {
 	o := ordering{c: c, state: map[string]int{}}
 	for _, name := range names {
 		if _, ok := c.byName[name]; !ok {
-			o.ds = append(o.ds, Diagnostic{Severity: SeverityWarning, Rule: RuleDependencyMissing,
-				Message: "there is no skill " + quoted(name)})
+			o.ds = append(o.ds, Diagnostic{
+				Severity: SeverityWarning, Rule: RuleDependencyMissing,
+				Message: "there is no skill " + quoted(name),
+			})
 			continue
 		}
 		o.visit(name)

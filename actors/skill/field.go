@@ -91,8 +91,8 @@ func (p *parser) allowedTools(n *yaml.Node) {
 }
 
 func (p *parser) shell(n *yaml.Node) {
-	switch {
-	case n.Value == ShellBash, n.Value == ShellPowerShell:
+	switch n.Value {
+	case ShellBash, ShellPowerShell:
 		p.d.Shell = n.Value
 	default:
 		p.d.Shell = ShellBash

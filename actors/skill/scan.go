@@ -57,8 +57,10 @@ func (s Scope) scan(ctx context.Context, sub string, opts Options) ([]found, []D
 	}
 	if s.source == SourceProject {
 		if project, err := filepath.EvalSymlinks(base); err != nil || !inside(project, dir) {
-			return nil, []Diagnostic{{File: named, Severity: SeverityWarning, Rule: RuleLink,
-				Message: "the directory leads out of the project and is not looked through"}}, nil
+			return nil, []Diagnostic{{
+				File: named, Severity: SeverityWarning, Rule: RuleLink,
+				Message: "the directory leads out of the project and is not looked through",
+			}}, nil
 		}
 	}
 	root, err := os.OpenRoot(dir)
@@ -211,8 +213,10 @@ func (s *scanner) probe(rel string, deeper bool) probed {
 }
 
 func (s *scanner) unreadable(rel string, err error) listing {
-	return listing{ds: []Diagnostic{{File: filepath.Join(s.dir, rel), Severity: SeverityWarning, Rule: RuleFileRead,
-		Message: "the directory cannot be read: " + reason(err)}}}
+	return listing{ds: []Diagnostic{{
+		File: filepath.Join(s.dir, rel), Severity: SeverityWarning, Rule: RuleFileRead,
+		Message: "the directory cannot be read: " + reason(err),
+	}}}
 }
 
 // list returns the directories below rel. Links are followed to directories that are below the one that is looked through; by the

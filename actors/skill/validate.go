@@ -51,8 +51,10 @@ func Validate(dir string) []Diagnostic {
 	v.whole(raw)
 	v.body(root)
 	if _, err := root.Lstat("hooks.json"); err == nil {
-		v.all = append(v.all, Diagnostic{File: filepath.Join(dir, "hooks.json"), Severity: SeverityError, Rule: RuleHooksFile,
-			Message: "hooks.json is not part of a skill"})
+		v.all = append(v.all, Diagnostic{
+			File: filepath.Join(dir, "hooks.json"), Severity: SeverityError, Rule: RuleHooksFile,
+			Message: "hooks.json is not part of a skill",
+		})
 	}
 	slices.SortStableFunc(v.all, func(a, b Diagnostic) int { return a.Line - b.Line })
 	return v.all
