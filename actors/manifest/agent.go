@@ -89,7 +89,7 @@ func (m *Manifest) validateModel(o Operator) error {
 		return at(fmt.Errorf("is more than %d", maxParallel), "max_parallel")
 	}
 	return cmp.Or(
-		at(validateChoice(o), "tool_choice"), o.Output.validate(), m.validateCompaction(o), o.Rules.validate(o.Kind),
+		at(validateChoice(o), "tool_choice"), o.Output.validate(), o.Context.validate(), m.validateCompaction(o), o.Rules.validate(o.Kind),
 		at(m.validateTools(o), "tools"),
 	)
 }
@@ -180,7 +180,7 @@ func (r *Rules) validate(kind string) error {
 	}{
 		{"loop_limit", r.LoopLimit > 0}, {"warn_loop", r.WarnLoop}, {"step_limit", r.StepLimit > 0}, {"reminder", r.Reminder != ""},
 	} {
-		if kind != kindAgent && rule.given {
+		if kind == kindSingleShot && rule.given {
 			return at(isFor([]string{kindAgent}), "rules", rule.key)
 		}
 	}

@@ -51,6 +51,14 @@ func (m *Manifest) agent(name string, o Operator, p provider.Provider, deps Deps
 		}
 		cfg.Tools = append(cfg.Tools, made)
 	}
+	if cfg.Assemble, err = m.assemble(o, deps); err != nil {
+		return nil, err
+	}
+	if o.portable != nil {
+		if err := m.portableAgent(&cfg, o, deps); err != nil {
+			return nil, err
+		}
+	}
 	return agent.New(deps.config(name, cfg))
 }
 

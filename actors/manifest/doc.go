@@ -45,6 +45,13 @@
 //	      - {remote: whois, as: whois, description: Asks whois., input_schema: {type: object}}   # a tool that another node has
 //	      - {delegate: triage, description: Looks into a host.}   # an operator that takes and gives JSON
 //	      - {effect: webhook, as: notify, description: Tells the owner.}   # declared, and performed by its executor
+//	    context:                          # shown behind the system prompt when a run begins, as far as it fits
+//	      max_chars: 8000
+//	      max_items: 20
+//	      sources:                        # those that come first are taken first
+//	        - {text: The office is closed on Mondays.}
+//	        - {memory: {keys: [preferences], prefix: note/}}   # or query: TEXT; what the session, or the operator, remembers
+//	        - {files: handbook, match: ["*.md"]}
 //	    tool_choice: auto                 # any, none
 //	    max_parallel: 4                   # calls of one answer at a time
 //	    run_safe_calls: true              # calls that need no approval do not wait for those that do
@@ -105,6 +112,7 @@
 //	    keep_going: false                 # unless this is true
 //	    max_tool_calls: 100               # for one input
 //	  judge: {kind: delegate, stub: true, input_schema: {type: object}}   # until there is an operator: NAME
+//	  clerk: {kind: portable, file: clerk.yaml, limits: {max_turns: 8}}   # an agent that another file describes; see compose/portable
 //	effects:
 //	  webhook: {kind: exec, command: [./deliver]}
 //

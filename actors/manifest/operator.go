@@ -1,6 +1,10 @@
 package manifest
 
-import "go.yaml.in/yaml/v3"
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/skelegent/skelegent-go/actors/compose/portable"
+)
 
 // The kinds of operator.
 const (
@@ -17,6 +21,8 @@ const (
 	kindChain       = "chain"
 	kindCoordinator = "coordinator"
 	kindDelegate    = "delegate"
+
+	kindPortable = "portable" // an agent that another file describes
 )
 
 // Operator is one operator of the node.
@@ -47,6 +53,8 @@ type Operator struct {
 	Rules       *Rules          `yaml:"rules"`
 
 	// Of agents.
+	File         string    `yaml:"file"`    // of kind portable
+	Context      *Context  `yaml:"context"` // what it is shown before what was said
 	Tools        []Tool    `yaml:"tools"`
 	ToolChoice   string    `yaml:"tool_choice"`    // auto if empty
 	MaxParallel  Count     `yaml:"max_parallel"`   // calls of one answer at the same time; 8 if not given
@@ -75,27 +83,31 @@ type Operator struct {
 	MaxToolCalls Count         `yaml:"max_tool_calls"` // of a chain, for one input; 1000 if not given
 	Stub         bool          `yaml:"stub"`           // a delegate that nobody is behind yet
 	InputSchema  JSON          `yaml:"input_schema"`   // of a delegate; any object if not given
+
+	portable *portable.Manifest
 }
 
 // operatorKeys are the keys that not all kinds have.
 var operatorKeys = map[string][]string{
-	"provider":    {kindAgent, kindSingleShot},
-	"model":       {kindAgent, kindSingleShot},
+	"provider":    {kindAgent, kindSingleShot, kindPortable},
+	"model":       {kindAgent, kindSingleShot, kindPortable},
 	"system":      {kindAgent, kindSingleShot},
-	"limits":      {kindAgent, kindSingleShot},
-	"ceiling":     {kindAgent, kindSingleShot},
-	"max_tokens":  {kindAgent, kindSingleShot},
-	"temperature": {kindAgent, kindSingleShot},
-	"options":     {kindAgent, kindSingleShot},
-	"output":      {kindAgent, kindSingleShot},
-	"compaction":  {kindAgent, kindSingleShot},
-	"rules":       {kindAgent, kindSingleShot},
+	"limits":      {kindAgent, kindSingleShot, kindPortable},
+	"ceiling":     {kindAgent, kindSingleShot, kindPortable},
+	"max_tokens":  {kindAgent, kindSingleShot, kindPortable},
+	"temperature": {kindAgent, kindSingleShot, kindPortable},
+	"options":     {kindAgent, kindSingleShot, kindPortable},
+	"output":      {kindAgent, kindSingleShot, kindPortable},
+	"compaction":  {kindAgent, kindSingleShot, kindPortable},
+	"rules":       {kindAgent, kindSingleShot, kindPortable},
 
-	"tools":          {kindAgent, kindChain},
-	"tool_choice":    {kindAgent},
-	"max_parallel":   {kindAgent},
-	"run_safe_calls": {kindAgent},
-	"approval_time":  {kindAgent},
+	"file":           {kindPortable},
+	"context":        {kindAgent, kindPortable},
+	"tools":          {kindAgent, kindChain, kindPortable},
+	"tool_choice":    {kindAgent, kindPortable},
+	"max_parallel":   {kindAgent, kindPortable},
+	"run_safe_calls": {kindAgent, kindPortable},
+	"approval_time":  {kindAgent, kindPortable},
 
 	"tool":    {kindTool},
 	"command": {kindExec},
@@ -120,7 +132,9 @@ var operatorKeys = map[string][]string{
 }
 
 // asks reports whether the operator asks a model.
-func (o Operator) asks() bool { return o.Kind == kindAgent || o.Kind == kindSingleShot }
+func (o Operator) asks() bool {
+	return o.Kind == kindAgent || o.Kind == kindSingleShot || o.Kind == kindPortable
+}
 
 // pattern reports whether the operator is made of others.
 func (o Operator) pattern() bool {
@@ -137,7 +151,7 @@ func (o Operator) durable() bool {
 	if o.Durable != nil {
 		return *o.Durable
 	}
-	return o.Kind == kindAgent || o.pattern() || o.composed()
+	return o.Kind == kindAgent || o.Kind == kindPortable || o.pattern() || o.composed()
 }
 
 // limited reports whether money is.

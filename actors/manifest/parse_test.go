@@ -12,6 +12,7 @@ import (
 	"github.com/skelegent/skelegent-go/actors/manifest"
 	modelprovider "github.com/skelegent/skelegent-go/actors/provider"
 	"github.com/skelegent/skelegent-go/actors/provider/scripted"
+	"github.com/skelegent/skelegent-go/state/memory"
 )
 
 // model is the beginning of manifests whose operators need a provider.
@@ -128,7 +129,7 @@ func TestBadManifests(t *testing.T) {
 		{"described tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, description: x}]\n", "6: operators.a.tools: description is not for an entry with tool, but with operator, handoff, exec, remote, delegate, effect"},
 		{"bad name of a tool", model + "operators:\n  a:\n    provider: main\n    tools: [{tool: clock, as: the clock}]\n", `6: operators.a.tools: tool name "the clock": must be`},
 		{"two tools of one name", model + "operators:\n  a:\n    provider: main\n    tools:\n      - clock\n      - {operator: b, as: clock}\n", `8: operators.a.tools: there are two tools "clock"`},
-		{"tools of a single shot", model + "operators:\n  a: {kind: single_shot, provider: main, tools: [clock]}\n", "4: operators.a.tools: is for the kinds agent, chain"},
+		{"tools of a single shot", model + "operators:\n  a: {kind: single_shot, provider: main, tools: [clock]}\n", "4: operators.a.tools: is for the kinds agent, chain, portable"},
 		{"tool without a name", "operators:\n  a: {kind: tool}\n", "2: operators.a.tool: kind tool needs the name of a tool"},
 		{"unknown tool as operator", "operators:\n  a:\n    kind: tool\n    tool: watch\n", `4: operators.a.tool: tool "watch" is not one of clock, memory_forget, memory_recall, memory_search, memory_store, recall, remember`},
 		{"tool of an agent", model + "operators:\n  a: {provider: main, tool: clock}\n", "4: operators.a.tool: is for the kind tool"},
@@ -206,7 +207,9 @@ func docExample(t testing.TB) []byte {
 
 func TestExampleOfTheDocumentation(t *testing.T) {
 	t.Parallel()
-	m, err := manifest.Parse(docExample(t), "doc.go", ".")
+	dir := t.TempDir()
+	writeFile(t, dir, "clerk.yaml", "model: {provider: openai, name: gpt-4o-mini}\n")
+	m, err := manifest.Parse(docExample(t), "doc.go", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,14 +223,17 @@ func TestExampleOfTheDocumentation(t *testing.T) {
 	if p := m.Providers["main"]; p.APIKey.Env != "OPENAI_API_KEY" || p.Prices["gpt-4o-mini"].Cached == nil || p.Limits.Concurrency != 16 {
 		t.Errorf("provider = %+v", p)
 	}
-	for _, kind := range []string{"sequential", "parallel", "loop", "supervisor", "swarm"} {
+	for _, kind := range []string{"sequential", "parallel", "loop", "supervisor", "swarm", "coordinator", "chain", "delegate", "portable"} {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(m.Operators)), func(o manifest.Operator) bool { return o.Kind == kind }) {
 			t.Errorf("there is no pattern of kind %s", kind)
 		}
 	}
 	r := newRegistry()
 	script := map[string]modelprovider.Provider{"script": scripted.New()}
-	if err := m.Register(r, manifest.Deps{Providers: script}); err != nil || len(r.operators) != len(m.Operators) {
+	if err := os.Mkdir(filepath.Join(dir, "handbook"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Register(r, manifest.Deps{Providers: script, State: memory.New(memory.Config{})}); err != nil || len(r.operators) != len(m.Operators) {
 		t.Errorf("%d operators registered, %v", len(r.operators), err)
 	}
 }

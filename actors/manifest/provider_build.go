@@ -118,6 +118,10 @@ func (m *Manifest) secret(s *Secret) secret.Source {
 	switch {
 	case s == nil:
 		return secret.None()
+	case s.literal != "":
+		return secret.Static(s.literal)
+	case s.Env == "" && s.File == "":
+		return secret.None()
 	case s.Env != "":
 		return secret.Env(s.Env)
 	}

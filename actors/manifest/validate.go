@@ -56,7 +56,7 @@ func (m *Manifest) validate() error {
 			o.Kind = kindAgent
 			m.Operators[name] = o
 		}
-		if err := m.validateOperator(o); err != nil {
+		if err := m.validateOperator(name, o); err != nil {
 			return m.errorAt(err, "operators", name)
 		}
 	}
@@ -74,10 +74,10 @@ func (m *Manifest) validate() error {
 	return nil
 }
 
-func (m *Manifest) validateOperator(o Operator) error {
+func (m *Manifest) validateOperator(name string, o Operator) error {
 	err := oneOf("kind", o.Kind, kindAgent, kindSingleShot, kindTool, kindExec,
 		kindSequential, kindParallel, kindLoop, kindSupervisor, kindSwarm,
-		kindChain, kindCoordinator, kindDelegate)
+		kindChain, kindCoordinator, kindDelegate, kindPortable)
 	if err != nil {
 		return at(err, "kind")
 	}
@@ -86,6 +86,12 @@ func (m *Manifest) validateOperator(o Operator) error {
 	}
 	if err := validateHosting(o); err != nil {
 		return err
+	}
+	if o.Kind == kindPortable {
+		if o, err = m.portable(name, o); err != nil {
+			return err
+		}
+		m.Operators[name] = o
 	}
 	switch {
 	case o.asks():

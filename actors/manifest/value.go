@@ -29,6 +29,8 @@ func decodeMapping(n *yaml.Node, v any, known ...string) error {
 type Secret struct {
 	Env  string `yaml:"env"`
 	File string `yaml:"file"`
+
+	literal string // of an agent's own file, which may have one
 }
 
 const secretForms = "must be {env: NAME} or {file: PATH}"
