@@ -51,7 +51,9 @@ func (r *run) useTools(ctx context.Context, calls []protocol.ToolCall, said *pro
 	var results []protocol.Message
 	for _, p := range all {
 		if p.done {
-			results = append(results, protocol.ToolResultMessage(p.op.Call.ID, p.op.Call.Name, p.op.Result, p.op.IsError))
+			m := protocol.ToolResultMessage(p.op.Call.ID, p.op.Call.Name, p.op.Result, p.op.IsError)
+			m.Meta.Policy = cmp.Or(p.op.Policy, m.Meta.Policy)
+			results = append(results, m)
 		}
 	}
 	if err := r.c.CloseCalls(results...); err != nil && end == nil {
@@ -59,6 +61,14 @@ func (r *run) useTools(ctx context.Context, calls []protocol.ToolCall, said *pro
 	}
 	r.gauge.Read(r.c)
 	return end
+}
+
+// approval reports whether a person must decide on the call, and why: since a rule says so, or else its tool.
+func (p *prepared) approval() (protocol.ApprovalReason, bool) {
+	if reason, asked, waived := p.op.Approval(); asked || waived {
+		return reason, asked
+	}
+	return tool.NeedsApproval(p.tool, p.op.Call.Input)
 }
 
 // prepare runs the rules before each call. Those behind the limit are not among the calls that it returns.
@@ -97,7 +107,7 @@ func (r *run) settleCalls(ctx context.Context, all []*prepared, said *protocol.C
 		if p.tool == nil || p.op.Skipped {
 			continue
 		}
-		if reason, needed := tool.NeedsApproval(p.tool, p.op.Call.Input); needed {
+		if reason, needed := p.approval(); needed {
 			p.pending = true
 			pending = append(pending, pendingCall{index: i, call: p.op.Call, reason: reason})
 		}

@@ -118,7 +118,7 @@ func (r *run) use(ctx context.Context, p *prepared, key string) (tool.Result, er
 		return tool.Result{}, r.unknown(p.op.Call.Name)
 	}
 	ctx = tool.WithRun(alone(ctx), tool.Run{Session: r.session, Declared: p.declared, IdempotencyKey: key})
-	ctx = protocol.WithCall(ctx, protocol.Call{Budget: p.budget})
+	ctx = p.op.Context(protocol.WithCall(ctx, protocol.Call{Budget: p.budget}))
 	if r.account == nil {
 		return p.call(ctx, bytes.Clone(p.op.Call.Input))
 	}

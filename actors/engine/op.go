@@ -117,6 +117,12 @@ type ToolCall struct {
 	IsError bool
 	// Skipped says that the call is not made; see Skip.
 	Skipped bool
+	// Policy is what a compaction may do with the result, and so with all results of the same answer; normal if empty.
+	Policy protocol.CompactionPolicy
+
+	asked  *protocol.ApprovalReason
+	waived bool
+	change func(context.Context) context.Context
 }
 
 // Name implements Op.

@@ -171,6 +171,9 @@ func (s *segmenter) example(i, run int) int {
 	}
 }
 
+// RunFunc runs a command of a skill and returns what takes its place: what it printed, or a short text that says how it failed.
+type RunFunc func(ctx context.Context, cmd string) string
+
 // Expand returns the body with its variables and commands replaced: variables in its texts, and each command by what run returns
 // for it, without white space around. Commands are run one after another in their order, as they are in the body: no variable is
 // replaced in them, so nothing of the arguments is ever part of a command. What values and outputs have of commands or variables
@@ -178,7 +181,7 @@ func (s *segmenter) example(i, run int) int {
 //
 // The diagnostics are those of Segments. An error is ctx ending, of code cancelled or timeout, or a result of more than MaxExpanded
 // bytes, of code quota_exceeded.
-func Expand(ctx context.Context, body string, vars Vars, run func(ctx context.Context, cmd string) string) (string, []Diagnostic, error) {
+func Expand(ctx context.Context, body string, vars Vars, run RunFunc) (string, []Diagnostic, error) {
 	segments, ds := Segments(body)
 	var b strings.Builder
 	for _, s := range segments {

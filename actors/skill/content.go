@@ -158,7 +158,7 @@ func topResource(name string) bool {
 
 // Expand replaces the variables and commands of the instructions as the function Expand does. The variable SKILL_DIR is the
 // skill's directory if vars has none. Commands of a skill that RunsCommands denies are never run.
-func (c Content) Expand(ctx context.Context, vars Vars, run func(ctx context.Context, cmd string) string) (Content, []Diagnostic, error) {
+func (c Content) Expand(ctx context.Context, vars Vars, run RunFunc) (Content, []Diagnostic, error) {
 	if vars.SkillDir == "" {
 		vars.SkillDir = c.Descriptor.Dir
 	}

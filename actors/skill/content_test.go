@@ -103,7 +103,11 @@ func TestLoadRefusesWhatHasChanged(t *testing.T) {
 	try(protocol.CodeNotFound, func() { _ = os.Remove(path) })
 	try(protocol.CodeInvalidInput, func() { link(t, put(t, dir, "x", codeReview), path) })
 	try(protocol.CodeNotFound, func() { _ = os.RemoveAll(d.Dir) })
-	try(protocol.CodeNotFound, func() { link(t, tempDir(t), d.Dir) })
+	try(protocol.CodeNotFound, func() {
+		other := tempDir(t)
+		put(t, other, "SKILL.md", skillFile("a", "b", "allowed-tools: Read"))
+		link(t, other, d.Dir)
+	})
 	if _, err := skill.Load(skill.Descriptor{Name: "m", Source: skill.SourceMCP}); protocol.CodeOf(err) != protocol.CodeUnsupported {
 		t.Error(err)
 	}

@@ -22,7 +22,8 @@ type Registry struct {
 	files *Catalogue
 }
 
-// AddCode adds a skill of the program. It reports false, and changes nothing, if there is a skill of that name or the name is empty.
+// AddCode adds a skill of the program. It reports false, and changes nothing, if there is a skill of that name or the name is
+// empty.
 func (r *Registry) AddCode(info Info) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

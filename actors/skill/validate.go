@@ -172,7 +172,8 @@ func (v *validator) scalar(name string, n *yaml.Node) {
 			v.at(n, RuleDescription, "the description is blank")
 		}
 		if length > MaxDescription {
-			v.at(n, RuleDescriptionLength, fmt.Sprintf("the description has %d characters, and %d at most are allowed", length, MaxDescription))
+			v.at(n, RuleDescriptionLength, fmt.Sprintf("the description has %d characters; at most %d are allowed",
+				length, MaxDescription))
 		}
 	case "compatibility":
 		if blank || length > MaxCompatibility {
@@ -205,7 +206,8 @@ func (v *validator) body(root *os.Root) {
 	}
 	lines := strings.Split(strings.TrimRight(string(v.text), "\r\n"), "\n")
 	if len(lines) > maxBodyLines {
-		v.warn(v.first+maxBodyLines, RuleBodyLines, fmt.Sprintf("the body has %d lines; more than %d are too many", len(lines), maxBodyLines))
+		v.warn(v.first+maxBodyLines, RuleBodyLines,
+			fmt.Sprintf("the body has %d lines; more than %d are too many", len(lines), maxBodyLines))
 	}
 	seen := map[string]bool{}
 	for i, line := range lines {

@@ -86,6 +86,6 @@ func write(b *strings.Builder, s string) error {
 }
 
 func tooLong() error {
-	return protocol.NewError(protocol.CodeQuotaExceeded, "skill: the instructions with all variables and commands replaced are larger than "+
-		strconv.Itoa(MaxExpanded)+" bytes")
+	return protocol.NewError(protocol.CodeQuotaExceeded,
+		"skill: with all variables and commands replaced the instructions are larger than "+strconv.Itoa(MaxExpanded)+" bytes")
 }

@@ -15,7 +15,7 @@ func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newUp, newDemo, newDispatch, newChat, newResult, newRuns, newShow, newInbox, newApprove, newDeny, newCancel, newPause,
 		newResume, newSteer, newSignal, newQuery, newForget, newRecord, newReplay, newCheck, newOperators, newEvents, newEffects,
-		newDead, newState, newDoctor, newVersion,
+		newDead, newState, newSkills, newDoctor, newVersion,
 	}
 }
 

@@ -38,7 +38,7 @@ type OpenMeteoConfig struct {
 // Paris whose region or country is Texas. The time that it takes is that of the context; see WeatherConfig.Timeout.
 //
 // Its errors are of KindNoPlace; tool.rate_limited; tool.transient where the server cannot be reached or is in trouble; and
-// tool.execution_failed where it refuses or its answer cannot be used. They do not repeat what the server says.
+// tool.execution_failed where it refuses or its answer cannot be used. Of what the server says they repeat names of places only.
 type OpenMeteo struct {
 	forecast, search *url.URL
 	client           *http.Client
