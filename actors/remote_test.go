@@ -29,6 +29,7 @@ func toolbox(t testing.TB) []tool.Tool {
 		func(context.Context, json.RawMessage) (tool.Result, error) {
 			return tool.Result{Output: json.RawMessage(`{"b":1,"a":[true,null,1.50]}`), Cost: &cost, UnpricedCalls: 2}, nil
 		})
+	spender = must(t, spender, err)
 	remember, err := tool.Builtin(tool.NameRemember, tool.Deps{})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func toolbox(t testing.TB) []tool.Tool {
 		tool.Func("add", "Adds.", func(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }),
 		tool.Func("say", "Says.", func(_ context.Context, _ struct{}) (string, error) { return `{"not":"an object"}`, nil }),
 		tool.Func("nothing", "Gives null.", func(_ context.Context, _ struct{}) (any, error) { return nil, nil }),
-		must(t, spender, err),
+		spender,
 		remember,
 		tool.Func("fails", "Fails.", func(_ context.Context, _ struct{}) (any, error) { return nil, errors.New("disk: full") }),
 		tool.Func("coded", "Fails with a code.", func(_ context.Context, _ struct{}) (any, error) {

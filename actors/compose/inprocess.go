@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -22,8 +24,9 @@ const (
 // arguments. Its output is {"delegate_kind":"in_process", "agent": name, "result": StepResult, "context": the investigation
 // behind the step}.
 //
-// What the agent's tools declare is in the result's effects, what they cost is its cost, also where the step fails. In a
-// durable run each call of a tool is a step of its own, so the whole may be begun again: it is repeatable.
+// What the agent's tools declare is in the result's effects, what they cost is its cost, also where the step fails. Where the
+// call has a budget, each of their calls has what those before it left of that. In a durable run each call of a tool is a step
+// of its own, so the whole may be begun again: it is repeatable.
 func InProcess(a Agent) Executor { return inProcess{a} }
 
 type inProcess struct{ agent Agent }
@@ -37,7 +40,7 @@ func (p inProcess) Invoke(ctx context.Context, args json.RawMessage) (tool.Resul
 	if err != nil {
 		return tool.Result{}, err
 	}
-	all := &account{call: callerFrom(ctx)}
+	all := &account{call: callerFrom(ctx), limit: protocol.NextCall(ctx).Budget}
 	result, err := p.agent.Step(WithCaller(ctx, all.caller), inv)
 	res := all.result()
 	if err != nil {
@@ -57,7 +60,8 @@ func (p inProcess) Invoke(ctx context.Context, args json.RawMessage) (tool.Resul
 
 // account adds up what the tools of a chain declare and cost.
 type account struct {
-	call Caller
+	call  Caller
+	limit *protocol.Decimal // of all together; nil is none
 
 	mu    sync.Mutex
 	total tool.Result
@@ -65,7 +69,7 @@ type account struct {
 
 // caller calls a tool as the one before it does.
 func (a *account) caller(ctx context.Context, t tool.Tool, call protocol.ToolCall) (tool.Result, error) {
-	res, err := a.call(ctx, t, call)
+	res, err := a.call(a.bounded(ctx), t, call)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {
@@ -80,6 +84,22 @@ func (a *account) caller(ctx context.Context, t tool.Tool, call protocol.ToolCal
 		a.total.Cost = &sum
 	}
 	return res, err
+}
+
+// bounded is ctx with what is left of the limit, if who made ctx does not say less.
+func (a *account) bounded(ctx context.Context) context.Context {
+	if a.limit == nil {
+		return ctx
+	}
+	left := a.limit.Decimal
+	if spent := a.result().Cost; spent != nil {
+		left = decimal.Max(left.Sub(spent.Decimal), decimal.Zero)
+	}
+	next := protocol.NextCall(ctx)
+	if next.Budget == nil || left.LessThan(next.Budget.Decimal) {
+		next.Budget = &protocol.Decimal{Decimal: left}
+	}
+	return protocol.WithCall(ctx, next)
 }
 
 func (a *account) result() tool.Result {

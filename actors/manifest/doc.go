@@ -86,7 +86,7 @@
 //	      max_retries: 0
 //	      native: true                    # tell the provider, too
 //	  desk: {provider: local, model: llama3.2, tools: [{handoff: assistant}]}
-//	  upper: {kind: exec, command: [tr, a-z, A-Z], timeout: 5s}
+//	  page: {kind: exec, command: [./page.sh], timeout: 5s}   # an OperatorInput as JSON on stdin; a text or an OperatorOutput on stdout
 //	  time: {kind: tool, tool: clock}
 //	  # Patterns have other operators work: those of this manifest by name, those of any node as {operator: ID}.
 //	  report: {kind: sequential, operators: [assistant, reviewer, {operator: printer}]}

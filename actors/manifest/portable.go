@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-
 	"github.com/skelegent/skelegent-go/actors/agent"
 	"github.com/skelegent/skelegent-go/actors/compose"
 	"github.com/skelegent/skelegent-go/actors/compose/portable"

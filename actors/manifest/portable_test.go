@@ -118,8 +118,10 @@ func TestBadPortable(t *testing.T) {
 		{"no model", ", file: f.yaml", "name: x", "2: operators.p.provider: the file names no model"},
 		{"what it is told twice", ", file: f.yaml, system: x", "name: x", "2: operators.p.system: is for the kinds agent, single_shot"},
 		{"servers", ", file: f.yaml", "mcp_servers: [{name: fs, command: [x]}]", "2: operators.p.file: it has mcp_servers, which are not supported yet"},
-		{"child", ", file: f.yaml", "delegates: [{name: a, description: x, kind: in_process, agent: child, manifest: child.yaml}]",
-			`2: operators.p.file: its delegate "a" is in this process, but there is no operator "child": add it, such as {kind: portable, file: child.yaml}`},
+		{
+			"child", ", file: f.yaml", "delegates: [{name: a, description: x, kind: in_process, agent: child, manifest: child.yaml}]",
+			`2: operators.p.file: its delegate "a" is in this process, but there is no operator "child": add it, such as {kind: portable, file: child.yaml}`,
+		},
 		{"remote that cannot be", ", file: f.yaml", "delegates: [{name: a, description: x, kind: remote, agent: 'A B'}]", `2: operators.p.file: its delegate "a": `},
 		{"half a delegate", ", file: f.yaml", "delegates: [{name: a}]", "2: operators.p.file: "},
 		{"file of an agent", ", file: f.yaml, kind: agent", "", "2: operators.p.file: is for the kind portable"},

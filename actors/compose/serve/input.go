@@ -23,7 +23,7 @@ func Signals(in protocol.OperatorInput) ([]compose.Signal, error) {
 		Signals json.RawMessage `json:"signals"`
 	}
 	if json.Unmarshal(in.Metadata, &meta) != nil || len(meta.Signals) == 0 {
-		return nil, nil // metadata may be anything
+		return nil, nil //nolint:nilerr // metadata may be anything
 	}
 	var signals []compose.Signal
 	if err := json.Unmarshal(meta.Signals, &signals); err != nil {

@@ -144,7 +144,7 @@ func (l link) consult(ctx context.Context, inv *compose.Investigation, tools *co
 	}{}
 	if t := bytes.TrimSpace(res.Output); len(t) == 0 || t[0] != '{' || json.Unmarshal(t, &said) != nil {
 		inv.AddEvidence(l.found(l.Tool, res.Output))
-		return compose.Outcome{}, nil
+		return compose.Outcome{}, nil //nolint:nilerr // it is a finding of another form
 	}
 	switch {
 	case len(said.Context) > 0 && string(said.Context) != "null":

@@ -24,11 +24,12 @@ type work struct {
 	info  step.Info         // of a durable run
 	log   bool
 
-	mu      sync.Mutex
-	calls   int
-	most    int
-	meta    protocol.OperatorMetadata
-	effects protocol.Effects
+	mu       sync.Mutex
+	calls    int
+	most     int
+	reserved decimal.Decimal // of the limit, by calls under way that may spend
+	meta     protocol.OperatorMetadata
+	effects  protocol.Effects
 }
 
 func newWork(ctx context.Context, in protocol.OperatorInput, most int) *work {
@@ -45,10 +46,15 @@ func newWork(ctx context.Context, in protocol.OperatorInput, most int) *work {
 
 // call is a compose.Caller.
 func (w *work) call(ctx context.Context, t tool.Tool, call protocol.ToolCall) (tool.Result, error) {
-	n, left, declared, err := w.begin()
+	n, declared, err := w.begin()
 	if err != nil {
 		return tool.Result{}, err
 	}
+	left, release := w.left(), func() {}
+	if tool.Spends(t) {
+		left, release = w.reserve(nil)
+	}
+	defer release()
 	if call.ID == "" {
 		call.ID = callID(ctx, n)
 	}
@@ -65,15 +71,36 @@ func (w *work) call(ctx context.Context, t tool.Tool, call protocol.ToolCall) (t
 	return res, err
 }
 
-// begin counts a call and returns how much it may cost.
-func (w *work) begin() (n int, left *protocol.Decimal, declared protocol.Effects, err error) {
+// begin counts a call.
+func (w *work) begin() (n int, declared protocol.Effects, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.calls >= w.most {
-		return 0, nil, nil, protocol.NewError(protocol.CodeQuotaExceeded, fmt.Sprintf("more than %d calls of tools", w.most))
+		return 0, nil, protocol.NewError(protocol.CodeQuotaExceeded, fmt.Sprintf("more than %d calls of tools", w.most))
 	}
 	w.calls++
-	return w.calls, w.rest(), w.effects[:len(w.effects):len(w.effects)], nil
+	return w.calls, w.effects[:len(w.effects):len(w.effects)], nil
+}
+
+// reserve sets aside what a call may cost: at most what is left, such that those beside it cannot spend it, too. It is given
+// back behind end.
+func (w *work) reserve(at *protocol.Decimal) (granted *protocol.Decimal, release func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	granted = w.rest()
+	if granted == nil || at != nil && at.LessThan(granted.Decimal) {
+		granted = at
+	}
+	if granted == nil {
+		return nil, func() {}
+	}
+	amount := granted.Decimal
+	w.reserved = w.reserved.Add(amount)
+	return granted, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.reserved = w.reserved.Sub(amount)
+	}
 }
 
 // left is what may be spent now; nil is no limit.
@@ -86,7 +113,7 @@ func (w *work) left() *protocol.Decimal {
 func (w *work) rest() *protocol.Decimal {
 	left := w.limit
 	if left != nil {
-		left = &protocol.Decimal{Decimal: decimal.Max(left.Sub(w.meta.Cost.Decimal), decimal.Zero)}
+		left = &protocol.Decimal{Decimal: decimal.Max(left.Sub(w.spent()).Sub(w.reserved), decimal.Zero)}
 	}
 	if w.log {
 		if of := w.info.Left(); left == nil || of != nil && of.LessThan(left.Decimal) {
@@ -94,6 +121,15 @@ func (w *work) rest() *protocol.Decimal {
 		}
 	}
 	return left
+}
+
+// spent is what all calls cost. Of a durable run the log has that also where it keeps what came of them from being asked for
+// again.
+func (w *work) spent() decimal.Decimal {
+	if w.log && w.info.Spent != nil {
+		return decimal.Max(w.meta.Cost.Decimal, w.info.Spent().Decimal)
+	}
+	return w.meta.Cost.Decimal
 }
 
 func (w *work) end(name string, res tool.Result, ok bool, took time.Duration) {

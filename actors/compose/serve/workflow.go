@@ -103,13 +103,12 @@ func dispatch(ctx context.Context, d protocol.Dispatcher, id protocol.OperatorID
 	budget := protocol.NextCall(ctx).Budget
 	all, _ := ctx.Value(workKey{}).(*work)
 	if all != nil {
-		_, left, _, err := all.begin()
-		if err != nil {
+		if _, _, err := all.begin(); err != nil {
 			return protocol.OperatorOutput{}, err
 		}
-		if budget == nil || left != nil && left.LessThan(budget.Decimal) { // who runs workflows beside each other divides
-			budget = left
-		}
+		left, release := all.reserve(budget) // who runs workflows beside each other divides
+		defer release()
+		budget = left
 	}
 	start := time.Now()
 	var out protocol.OperatorOutput
