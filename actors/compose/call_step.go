@@ -12,8 +12,8 @@ import (
 
 // CallStep is a Caller for durable runs, in which the call is a step: what it came to is recorded, and it is not made again.
 // A tool that is not repeatable is called once at most; if the process ends meanwhile the error is step.ErrOutcomeUnknown.
-// Where a person must allow the call the run waits for that; a refusal is an error of kind KindToolNotAuthorised. Outside of
-// a durable run it is DefaultCaller.
+// Where a person must allow the call the run waits for that, by the id of the call or, without one, by the key of the step; a
+// refusal is an error of kind KindToolNotAuthorised. Outside of a durable run it is DefaultCaller.
 //
 // An error that is retryable is not recorded if the tool is repeatable: the run may be tried again. A skill that deals with
 // it instead of returning it decides another way when the run goes on.
@@ -21,11 +21,14 @@ func CallStep(ctx context.Context, t tool.Tool, call protocol.ToolCall) (tool.Re
 	if _, durable := step.InfoFrom(ctx); !durable {
 		return DefaultCaller(ctx, t, call)
 	}
+	at, once := step.Next(ctx), !tool.CanRepeat(t)
+	if call.ID == "" { // by which a person allows this call and no other
+		call.ID = at.Key()
+	}
 	input, err := allowed(ctx, t, call)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	at, once := step.Next(ctx), !tool.CanRepeat(t)
 	spec := step.Spec{Kind: run.StepCode, Name: call.Name}
 	if once {
 		spec.Unknown = func() run.Entry { return outcomeUnknown(call.Name).entry() }
@@ -54,9 +57,6 @@ func allowed(ctx context.Context, t tool.Tool, call protocol.ToolCall) (json.Raw
 		return call.Input, nil
 	}
 	id := call.ID
-	if id == "" {
-		id = call.Name
-	}
 	decisions, err := step.Approval(ctx, protocol.ApprovalRequest{Pending: []protocol.PendingToolCall{
 		{CallID: id, ToolName: call.Name, ToolInput: call.Input, Reason: reason},
 	}})

@@ -160,7 +160,7 @@ func TestADurableRunWaitsForApproval(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{
 		`"ApproveAll"`: "", `{"RejectAll":{"reason":"risky"}}`: "The call was denied: risky",
-		`{"Modify":{"call_id":"x","new_input":{"a":1}}}`: "",
+		`{"Modify":{"call_id":"r1/1","new_input":{"a":1}}}`: "",
 	} {
 		var input string
 		x := raw(t, "x", func(_ context.Context, in json.RawMessage) (tool.Result, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -40,7 +41,7 @@ func (p inProcess) Invoke(ctx context.Context, args json.RawMessage) (tool.Resul
 	if err != nil {
 		return tool.Result{}, err
 	}
-	all := &account{call: callerFrom(ctx), limit: protocol.NextCall(ctx).Budget}
+	all := newAccount(ctx)
 	result, err := p.agent.Step(WithCaller(ctx, all.caller), inv)
 	res := all.result()
 	if err != nil {
@@ -61,15 +62,19 @@ func (p inProcess) Invoke(ctx context.Context, args json.RawMessage) (tool.Resul
 // account adds up what the tools of a chain declare and cost.
 type account struct {
 	call  Caller
-	limit *protocol.Decimal // of all together; nil is none
+	limit *protocol.Decimal        // of all together; nil is none
+	left  func() *protocol.Decimal // of a durable run
 
-	mu    sync.Mutex
-	total tool.Result
+	mu       sync.Mutex
+	reserved decimal.Decimal // of the limit
+	total    tool.Result
 }
 
 // caller calls a tool as the one before it does.
 func (a *account) caller(ctx context.Context, t tool.Tool, call protocol.ToolCall) (tool.Result, error) {
-	res, err := a.call(a.bounded(ctx), t, call)
+	ctx, release := a.reserve(ctx, t)
+	defer release()
+	res, err := a.call(ctx, t, call)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {
@@ -86,20 +91,59 @@ func (a *account) caller(ctx context.Context, t tool.Tool, call protocol.ToolCal
 	return res, err
 }
 
-// bounded is ctx with what is left of the limit, if who made ctx does not say less.
-func (a *account) bounded(ctx context.Context) context.Context {
-	if a.limit == nil {
-		return ctx
+// newAccount has the limit of the call. One that is no less than what is left of a durable run is that itself: what was
+// spent before the run went on is gone from it already.
+func newAccount(ctx context.Context) *account {
+	a := &account{call: callerFrom(ctx), limit: protocol.NextCall(ctx).Budget}
+	if info, durable := step.InfoFrom(ctx); durable && info.Left != nil {
+		a.left = info.Left
+		if left := a.left(); a.limit != nil && left != nil && !a.limit.LessThan(left.Decimal) {
+			a.limit = nil
+		}
 	}
-	left := a.limit.Decimal
-	if spent := a.result().Cost; spent != nil {
-		left = decimal.Max(left.Sub(spent.Decimal), decimal.Zero)
-	}
+	return a
+}
+
+// reserve gives a call what is left, if who made ctx does not give it less. From a call that may spend it is kept until release.
+func (a *account) reserve(ctx context.Context, t tool.Tool) (_ context.Context, release func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	next := protocol.NextCall(ctx)
-	if next.Budget == nil || left.LessThan(next.Budget.Decimal) {
-		next.Budget = &protocol.Decimal{Decimal: left}
+	left := a.rest()
+	if left == nil {
+		return ctx, func() {}
 	}
-	return protocol.WithCall(ctx, next)
+	if next.Budget == nil || left.LessThan(next.Budget.Decimal) {
+		next.Budget = left
+	}
+	ctx = protocol.WithCall(ctx, next)
+	if a.limit == nil || !tool.Spends(t) {
+		return ctx, func() {}
+	}
+	amount := next.Budget.Decimal
+	a.reserved = a.reserved.Add(amount)
+	return ctx, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.reserved = a.reserved.Sub(amount)
+	}
+}
+
+// rest is what is left; nil is no limit.
+func (a *account) rest() (left *protocol.Decimal) {
+	if a.limit != nil {
+		rest := a.limit.Sub(a.reserved)
+		if a.total.Cost != nil {
+			rest = rest.Sub(a.total.Cost.Decimal)
+		}
+		left = &protocol.Decimal{Decimal: decimal.Max(rest, decimal.Zero)}
+	}
+	if a.left != nil {
+		if of := a.left(); left == nil || of != nil && of.LessThan(left.Decimal) {
+			left = of
+		}
+	}
+	return left
 }
 
 func (a *account) result() tool.Result {

@@ -89,7 +89,7 @@ func (m *Manifest) validateModel(o Operator) error {
 		return at(fmt.Errorf("is more than %d", maxParallel), "max_parallel")
 	}
 	return cmp.Or(
-		at(validateChoice(o), "tool_choice"), o.Output.validate(), o.Context.validate(), m.validateCompaction(o), o.Rules.validate(o.Kind),
+		at(validateChoice(o), "tool_choice"), o.Output.validate(), o.Context.validate(), o.validateSkills(), m.validateCompaction(o), o.Rules.validate(o.Kind),
 		at(m.validateTools(o), "tools"),
 	)
 }

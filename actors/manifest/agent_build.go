@@ -59,6 +59,9 @@ func (m *Manifest) agent(name string, o Operator, p provider.Provider, deps Deps
 			return nil, err
 		}
 	}
+	if cfg, err = m.equip(name, cfg, o, deps); err != nil {
+		return nil, err
+	}
 	return agent.New(deps.config(name, cfg))
 }
 

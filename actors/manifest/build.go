@@ -14,6 +14,7 @@ import (
 	"github.com/skelegent/skelegent-go/actors/compose"
 	"github.com/skelegent/skelegent-go/actors/effect"
 	"github.com/skelegent/skelegent-go/actors/provider"
+	"github.com/skelegent/skelegent-go/actors/skill"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -32,6 +33,11 @@ type Deps struct {
 	Agent func(operator string, cfg agent.Config) agent.Config
 	// Skills are those that links of chains may name; none if nil.
 	Skills *compose.Skills
+	// Home is whose skills the scope user names; without it, it is an error to use that.
+	Home string
+	// Trusted is asked before something of a skill is read or run; see kit.Config. If it is nil, only skills of directories that
+	// the manifest names, and the user's, are trusted.
+	Trusted func(d skill.Descriptor) error
 	// Logger is silent if nil.
 	Logger *zap.Logger
 }

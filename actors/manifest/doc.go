@@ -52,6 +52,18 @@
 //	        - {text: The office is closed on Mondays.}
 //	        - {memory: {keys: [preferences], prefix: note/}}   # or query: TEXT; what the session, or the operator, remembers
 //	        - {files: handbook, match: ["*.md"]}
+//	    skills:                           # Agent Skills; see actors/skill
+//	      - ./skills                      # a directory of skills; that it is named here makes it trusted
+//	      - project                       # ./skills and ./.agents/skills; used once "skelegent skills trust DIR" was said
+//	      - user                          # ~/.agents/skills
+//	      - calculator                    # of the program, as is weather
+//	      - {filesystem: ./data, read_only: true}               # reads below ./data; writes too without read_only, approval: true asks first
+//	      - {shell: ./data, allow: ["git status", "ls *"]}      # other commands need the approval of a person
+//	    skill_policy:
+//	      sandbox: auto                   # bwrap where it works, else direct; or bwrap, direct
+//	      hooks: closed                   # what a hook that fails should have judged is not done; or open
+//	      hooks_at_discovery: false       # hooks count from activation on
+//	      overrides: false                # hooks may not lift approvals
 //	    tool_choice: auto                 # any, none
 //	    max_parallel: 4                   # calls of one answer at a time
 //	    run_safe_calls: true              # calls that need no approval do not wait for those that do

@@ -46,7 +46,12 @@ type bedConfig struct {
 // bed runs a manifest on a node with a server of its own, and returns a connection of a caller.
 func bed(t testing.TB, in string, cfg bedConfig) *bus.Conn {
 	t.Helper()
-	dir := t.TempDir()
+	return bedIn(t, t.TempDir(), in, cfg)
+}
+
+// bedIn is bed with its files in a directory that is there.
+func bedIn(t testing.TB, dir, in string, cfg bedConfig) *bus.Conn {
+	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "key"), []byte(apiKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

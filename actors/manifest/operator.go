@@ -84,6 +84,9 @@ type Operator struct {
 	Stub         bool          `yaml:"stub"`           // a delegate that nobody is behind yet
 	InputSchema  JSON          `yaml:"input_schema"`   // of a delegate; any object if not given
 
+	Skills      []Skill      `yaml:"skills"`
+	SkillPolicy *SkillPolicy `yaml:"skill_policy"`
+
 	portable *portable.Manifest
 }
 
@@ -102,6 +105,8 @@ var operatorKeys = map[string][]string{
 	"rules":       {kindAgent, kindSingleShot, kindPortable},
 
 	"file":           {kindPortable},
+	"skills":         {kindAgent, kindPortable},
+	"skill_policy":   {kindAgent, kindPortable},
 	"context":        {kindAgent, kindPortable},
 	"tools":          {kindAgent, kindChain, kindPortable},
 	"tool_choice":    {kindAgent, kindPortable},

@@ -230,10 +230,12 @@ func TestExampleOfTheDocumentation(t *testing.T) {
 	}
 	r := newRegistry()
 	script := map[string]modelprovider.Provider{"script": scripted.New()}
-	if err := os.Mkdir(filepath.Join(dir, "handbook"), 0o700); err != nil {
-		t.Fatal(err)
+	for _, sub := range []string{"handbook", "skills", "data"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := m.Register(r, manifest.Deps{Providers: script, State: memory.New(memory.Config{})}); err != nil || len(r.operators) != len(m.Operators) {
+	if err := m.Register(r, manifest.Deps{Providers: script, State: memory.New(memory.Config{}), Home: dir}); err != nil || len(r.operators) != len(m.Operators) {
 		t.Errorf("%d operators registered, %v", len(r.operators), err)
 	}
 }

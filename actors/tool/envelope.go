@@ -30,7 +30,8 @@ type Bounds struct {
 	MaxBytes int
 	// Redact, if not nil, is asked for every value, the outer ones first, before anything is cut. Where it returns true the
 	// value is replaced, and what was in it is not looked at. pointer is a JSON Pointer, value what json.Unmarshal gives with
-	// json.Number for numbers. Replacements are not cut to MaxChars or MaxItems. See Redaction and RedactPointers.
+	// json.Number for numbers. Replacements are not cut to MaxChars or MaxItems. A value whose pointer is longer than 16 KiB is
+	// replaced by DefaultReplacement without asking. See Redaction and RedactPointers.
 	Redact func(pointer string, value any) (replacement any, replace bool)
 	// PageTokens has Bounded show the token of each cut, for models that have a tool which takes one. Bound has them always.
 	PageTokens bool

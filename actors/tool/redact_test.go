@@ -98,3 +98,19 @@ func TestRedactionOfADeepResult(t *testing.T) {
 		t.Errorf("%d bytes after %s", len(e.Payload), time.Since(start))
 	}
 }
+
+// What nests so deep that its pointer grows without end is replaced, and not looked at: each level would copy those above it.
+func TestAValueWithAnEndlessPointerIsRedacted(t *testing.T) {
+	t.Parallel()
+	const depth = 9_000
+	deep := strings.Repeat(`{"`+strings.Repeat("a", 90)+`":`, depth) + `"secret"` + strings.Repeat("}", depth)
+	longest := 0
+	e := tool.Bound(json.RawMessage(deep), tool.Bounds{Redact: func(pointer string, _ any) (any, bool) {
+		longest = max(longest, len(pointer))
+		return nil, false
+	}})
+	if longest > 16<<10 || e.RedactedValues != 1 || strings.Contains(string(e.Payload), "secret") ||
+		!strings.Contains(string(e.Payload), tool.DefaultReplacement) {
+		t.Errorf("asked about %d bytes, %d redacted, %d bytes of payload", longest, e.RedactedValues, len(e.Payload))
+	}
+}

@@ -62,10 +62,17 @@ func (t *trimmer) limit(why Reason) (kind string, limit int) {
 // maxPointer is how much of a pointer in bytes an Omission has: names come from outside.
 const maxPointer = 200
 
+// maxRedacted is how long a pointer in bytes Redact is asked about. Each level of a value repeats those above it.
+const maxRedacted = 16 << 10
+
 // trim redacts, and cuts strings and arrays.
 func (t *trimmer) trim(pointer string, v any) any {
 	if t.bounds.Redact != nil {
-		if r, replace := t.bounds.Redact(pointer, v); replace {
+		r, replace := any(DefaultReplacement), true // where nobody can say what it is
+		if len(pointer) <= maxRedacted {
+			r, replace = t.bounds.Redact(pointer, v)
+		}
+		if replace {
 			t.changed = true
 			t.env.RedactedValues++
 			return redacted{r}

@@ -33,6 +33,7 @@ type hostConfig struct {
 	replicas    int
 	drain       time.Duration
 	manifest    *manifest.Manifest // nil for none
+	skills      func(*manifest.Deps)
 	log         *zap.Logger
 }
 
@@ -78,6 +79,9 @@ func startHost(ctx context.Context, cfg hostConfig) (_ *host, err error) {
 	}
 	if cfg.manifest != nil {
 		deps := manifest.Deps{Dispatcher: bus.NewDispatcher(h.conn), State: store, Logger: cfg.log}
+		if cfg.skills != nil {
+			cfg.skills(&deps)
+		}
 		if err := cfg.manifest.Register(h.node, deps); err != nil {
 			return nil, err
 		}

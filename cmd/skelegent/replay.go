@@ -47,7 +47,7 @@ agent has the tools that the record names, no rules, and the usual limits.`,
 		}
 		cfg := agent.Config{Name: string(r.Operator)}
 		if file != "" {
-			if cfg, err = configOf(file, cmp.Or(operator, string(r.Operator))); err != nil {
+			if cfg, err = a.configOf(file, cmp.Or(operator, string(r.Operator))); err != nil {
 				return err
 			}
 		}
@@ -104,7 +104,7 @@ func readRecord(file string) (*record.Run, error) {
 }
 
 // configOf returns what an operator of a manifest is made of.
-func configOf(file, operator string) (agent.Config, error) {
+func (a *app) configOf(file, operator string) (agent.Config, error) {
 	m, err := manifest.Load(file)
 	if err != nil {
 		return agent.Config{}, err
@@ -121,6 +121,7 @@ func configOf(file, operator string) (agent.Config, error) {
 			return cfg
 		},
 	}
+	a.trustSkills(&deps)
 	for name := range m.Providers {
 		deps.Providers[name] = mute{}
 	}

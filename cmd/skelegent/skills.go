@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -160,13 +161,43 @@ func (a *app) findSkill(cmd *cobra.Command, f *skillScopes, name string) (skill.
 	return d, found, nil
 }
 
+// maxDiagnostics is how much that is wrong people are told at once.
+const maxDiagnostics = 100
+
+// showDiagnostics says what is wrong with skills, on the standard error.
+func (a *app) showDiagnostics(ds []skill.Diagnostic) {
+	for _, d := range ds[:min(len(ds), maxDiagnostics)] {
+		a.err.print(diagnosticText(a.err, d) + "\n")
+	}
+	if more := len(ds) - maxDiagnostics; more > 0 {
+		a.err.printf("and %d more; --json has all of them\n", more)
+	}
+}
+
 // diagnosticText is the line of a diagnostic: file:line: rule: message, and whether it is only a warning.
 func diagnosticText(o *output, d skill.Diagnostic) string {
-	if line := oneLine(d.String()); d.Severity == skill.SeverityError {
+	line := visible(oneLine(d.String()))
+	if d.Severity == skill.SeverityError {
 		return o.in(red, line)
-	} else { //nolint:revive // line is of both
-		return o.in(yellow, line+" (warning)")
 	}
+	return o.in(yellow, line+" (warning)")
+}
+
+// visible is a text in which what is not seen, or moves what is, is written out: who reads what a skill runs sees all of it.
+func visible(s string) string {
+	hidden := func(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) }
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, "\\u{%x}", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // countDiagnostics counts errors and warnings.

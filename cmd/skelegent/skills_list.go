@@ -72,9 +72,7 @@ func (a *app) showSkills(rows []skillRow, ds []skill.Diagnostic) error {
 			Diagnostics []skill.Diagnostic `json:"diagnostics"`
 		}{rows, ds})
 	}
-	for _, d := range ds {
-		a.err.print(diagnosticText(a.err, d) + "\n")
-	}
+	a.showDiagnostics(ds)
 	if len(rows) == 0 {
 		a.err.print("no skill was found\n")
 		return nil
@@ -86,7 +84,7 @@ func (a *app) showSkills(rows []skillRow, ds []skill.Diagnostic) error {
 			trusted = "yes"
 		}
 		table[i] = []string{
-			r.Name, string(r.Scope), trusted, listCell(r.AllowedTools, "all"), listCell(r.Paths, "any"), r.Dir, r.Description,
+			r.Name, string(r.Scope), trusted, listCell(r.AllowedTools, "all"), listCell(r.Paths, "any"), r.Dir, visible(r.Description),
 		}
 	}
 	header := []string{"NAME", "SCOPE", "TRUSTED", "TOOLS", "FILES", "DIRECTORY", "DESCRIPTION"}
@@ -99,7 +97,7 @@ func listCell(list []string, none string) string {
 	if len(list) == 0 {
 		return none
 	}
-	return clip(strings.Join(list, " "), 40)
+	return clip(visible(strings.Join(list, " ")), 40)
 }
 
 // Widths of a table, in characters.

@@ -91,15 +91,17 @@ func (a *app) showSkill(v skillView) error {
 	if a.flags.json {
 		return a.out.json(v)
 	}
-	for _, d := range v.Diagnostics {
-		a.err.print(diagnosticText(a.err, d) + "\n")
-	}
+	a.showDiagnostics(v.Diagnostics)
 	if v.Prompt != "" {
-		a.out.print(a.out.text(v.Prompt) + "\n")
+		text := v.Prompt
+		if a.out.tty {
+			text = visible(a.out.text(text))
+		}
+		a.out.print(text + "\n")
 		return nil
 	}
 	for _, line := range v.lines() {
-		a.out.printf("%-15s%s\n", line[0], oneLine(line[1]))
+		a.out.printf("%-15s%s\n", line[0], visible(oneLine(line[1])))
 	}
 	return nil
 }
@@ -135,7 +137,7 @@ func (v *skillView) lines() [][2]string {
 	add("shell", d.Shell)
 	commands := make([]string, len(v.Commands))
 	for i, c := range v.Commands {
-		commands[i] = clip(c, maxShown)
+		commands[i] = commandText(c)
 	}
 	add("runs", commands...)
 	add("hooks", append(hookLines("before", d.Hooks.PreToolUse), hookLines("after", d.Hooks.PostToolUse)...)...)
@@ -160,12 +162,20 @@ func hookLines(when string, rules []skill.HookRule) []string {
 			case skill.HookCommand:
 				text = act.Command
 			case skill.HookPrompt:
-				text = act.Prompt
+				text = clip(act.Prompt, maxShown)
 			case skill.HookPermission:
 				text = strings.TrimSpace(string(act.Decision) + " " + act.Reason)
 			}
-			all = append(all, clip(fmt.Sprintf("%s %s: %s: %s", when, r.Matcher, act.Type, text), maxShown))
+			all = append(all, commandText(fmt.Sprintf("%s %s: %s: %s", when, r.Matcher, act.Type, text)))
 		}
 	}
 	return all
+}
+
+// maxCommandShown is how much of a command is shown: whoever looks at what a skill runs should not miss its end.
+const maxCommandShown = 4000
+
+// commandText is a command on one line.
+func commandText(c string) string {
+	return clip(strings.ReplaceAll(strings.TrimSpace(c), "\n", `\n`), maxCommandShown)
 }

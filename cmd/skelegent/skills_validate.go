@@ -86,7 +86,7 @@ var withoutSkills = map[string]bool{
 // skillDirs are the directories of the skills that a path means: its own, or those below. If there are none it is the path, and what
 // validates it says so.
 func skillDirs(ctx context.Context, path string) ([]string, error) {
-	if info, err := os.Stat(path); filepath.Base(path) == skill.FileName && (err != nil || !info.IsDir()) {
+	if filepath.Base(path) == skill.FileName && !isDir(path) {
 		return []string{filepath.Dir(path)}, nil
 	}
 	var found []string
@@ -122,6 +122,11 @@ func skillDirs(ctx context.Context, path string) ([]string, error) {
 		found = []string{path}
 	}
 	return found, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func unreadableDir(dir string, err error) error {

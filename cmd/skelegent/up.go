@@ -57,7 +57,7 @@ at once.`,
 			cfg := hostConfig{
 				connect: connect, remote: remote, data: data, listen: listen,
 				allowRemote: allowRemote, noSync: noSync, names: connect.Names, name: name, replicas: replicas, drain: drain,
-				manifest: m, log: log,
+				manifest: m, skills: a.trustSkills, log: log,
 			}
 			if m == nil {
 				log.Warn("no manifest: this node hosts no operators", zap.String("looked_for", defaultManifest))

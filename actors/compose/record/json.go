@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -28,16 +29,25 @@ func valueOf(raw json.RawMessage) (v any, ok bool) {
 	return v, d.Decode(&v) == nil
 }
 
-// withIDs gives calls ids that have none, and an input that is JSON: an aside need not be what an agent would take.
+// withIDs gives calls ids that have none of their own, names that a record takes, and an input that is JSON: an aside need not be
+// what an agent would take.
 func withIDs(resp protocol.InferResponse) protocol.InferResponse {
 	calls := make([]protocol.ToolCall, len(resp.ToolCalls))
-	seen := map[string]bool{}
+	taken, seen := map[string]bool{}, map[string]bool{}
+	for _, c := range resp.ToolCalls {
+		taken[c.ID] = true
+	}
 	for i, c := range resp.ToolCalls {
-		if c.ID == "" || seen[c.ID] {
-			c.ID = fmt.Sprintf("aside_%d", i+1)
+		for n := i + 1; c.ID == "" || seen[c.ID]; n++ {
+			if id := fmt.Sprintf("aside_%d", n); !taken[id] {
+				c.ID = id
+			}
 		}
 		if c.Name == "" {
 			c.Name = "unnamed"
+		}
+		if len(c.Name) > maxNameSize {
+			c.Name = strings.ToValidUTF8(c.Name[:maxNameSize], "")
 		}
 		if !json.Valid(c.Input) {
 			c.Input, _ = protocol.Marshal(string(c.Input)) // a string always marshals

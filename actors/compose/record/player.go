@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -139,6 +141,23 @@ func (p *player) result(id string) *Result {
 		return nil
 	}
 	return p.run.Turns[p.turn-1].result(id)
+}
+
+// awaits reports whether the run ended since a person had to allow such a call.
+func (p *player) awaits(name string, input json.RawMessage) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.turn != len(p.run.Turns) || p.turn == 0 || p.run.ExitReason.Kind() != protocol.ExitAwaitingApproval {
+		return false
+	}
+	last := &p.run.Turns[p.turn-1]
+	return slices.ContainsFunc(last.Invocations, func(c protocol.ToolCall) bool {
+		asked := c.Input
+		if string(asked) == "null" { // which tools are given as {}
+			asked = nil
+		}
+		return c.Name == name && last.result(c.ID) == nil && sameJSON(asked, input)
+	})
 }
 
 // decide does what a person did to the call.

@@ -11,7 +11,8 @@ import (
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
-// puppet stands in the place of a tool. It needs no approval, and has none of its other roles.
+// puppet stands in the place of a tool. It needs approval where the run ended since nobody was there to give it, and has none of
+// the tool's other roles.
 type puppet struct {
 	player *player
 	meta   protocol.ToolMetadata
@@ -19,6 +20,11 @@ type puppet struct {
 
 // Metadata implements tool.Tool.
 func (t *puppet) Metadata() protocol.ToolMetadata { return t.meta }
+
+// NeedsApproval implements tool.Approver.
+func (t *puppet) NeedsApproval(input json.RawMessage) (protocol.ApprovalReason, bool) {
+	return protocol.PolicyAlways(), t.player.awaits(t.meta.Name, input)
+}
 
 // Call implements tool.Tool: it gives what the record has. The text for the model comes by the config's ResultText and ErrorText.
 func (t *puppet) Call(ctx context.Context, _ json.RawMessage) (tool.Result, error) {

@@ -245,3 +245,39 @@ func TestARecorderForgetsTheRunBefore(t *testing.T) {
 		}
 	}
 }
+
+// A run that ended since nobody was there to allow a call ends so again; without that, and the call, it would have gone on.
+func TestARunThatEndedForApprovalIsReplayed(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]agenttest.Step{
+		"a call":         agenttest.Call("get_weather", berlin),
+		"without input":  agenttest.Call("get_weather", nil),
+		"beside another": agenttest.Call("note", berlin).And("get_weather", berlin),
+	} {
+		cfg := agent.Config{Tools: tools(weather(tool.RequiresApproval()), note())}
+		r, cfg := recorded(t, cfg, agenttest.Call("note", berlin), step)
+		if r.ExitReason.Kind() != protocol.ExitAwaitingApproval {
+			t.Fatalf("%s: it ended as %s", name, r.ExitReason)
+		}
+		wantSame(t, r, cfg)
+		r.ExitReason = protocol.Exit(protocol.ExitComplete)
+		if d := replay(t, r, cfg); d == nil {
+			t.Errorf("%s: no difference to a run that completed", name)
+		}
+	}
+}
+
+// What a model answers to a rule is kept whatever its calls are.
+func TestOddCallsInAnAsideCanBeRecorded(t *testing.T) {
+	t.Parallel()
+	asks := rule(engine.Before, engine.OpInfer, func(c *engine.Context) error {
+		_, err := c.Ask(context.Background(), "look", protocol.InferRequest{})
+		return err
+	})
+	odd := agenttest.Call("a", nil).ID("aside_2").And("b", nil).ID("").And(strings.Repeat("n", 400), nil).ID("aside_2").And("", nil).ID("x")
+	r, cfg := recorded(t, agent.Config{Rules: []engine.Rule{asks}}, odd, agenttest.Say("Done."))
+	if len(r.Turns) != 1 || len(r.Turns[0].Asides) != 1 || len(r.Turns[0].Asides[0].Invocations) != 4 {
+		t.Fatalf("got %+v", r)
+	}
+	wantSame(t, r, cfg)
+}

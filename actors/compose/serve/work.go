@@ -23,6 +23,7 @@ type work struct {
 	limit *protocol.Decimal // what all of it may cost; nil is no limit
 	info  step.Info         // of a durable run
 	log   bool
+	whole bool // what came of calls may be in the log without their being asked for again
 
 	mu       sync.Mutex
 	calls    int
@@ -123,10 +124,9 @@ func (w *work) rest() *protocol.Decimal {
 	return left
 }
 
-// spent is what all calls cost. Of a durable run the log has that also where it keeps what came of them from being asked for
-// again.
+// spent is what all calls cost.
 func (w *work) spent() decimal.Decimal {
-	if w.log && w.info.Spent != nil {
+	if w.log && w.whole && w.info.Spent != nil {
 		return decimal.Max(w.meta.Cost.Decimal, w.info.Spent().Decimal)
 	}
 	return w.meta.Cost.Decimal

@@ -28,6 +28,7 @@ func Workflow[I, O any](w workflow.Workflow[I, O]) protocol.Operator {
 			return protocol.OperatorOutput{}, err
 		}
 		start, all := time.Now(), newWork(ctx, in, math.MaxInt)
+		all.whole = true // of a branch that was over before the log has no more than what came out
 		next := protocol.NextCall(ctx)
 		next.Budget = all.left()
 		out, err := w.Run(context.WithValue(protocol.WithCall(ctx, next), workKey{}, all), input)

@@ -44,8 +44,8 @@ func parseAllow(entries []string) ([]allowed, error) {
 	return list, nil
 }
 
-// plainWords splits a command into words, and reports whether it is plain: a shell would make the same words of it, and run the
-// program that the first one names with the others, and nothing else.
+// plainWords splits a command into words, and reports whether it is plain: a shell would make the same words of it, and run
+// the program that the first one names with the others, and nothing else.
 func plainWords(command string) ([]string, bool) {
 	quote := rune(0)
 	for _, r := range command {

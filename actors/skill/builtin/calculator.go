@@ -28,9 +28,9 @@ type CalculatorConfig struct {
 	Digits int
 }
 
-// Calculator is the skill calculator: add, subtract, multiply and divide with exact decimal numbers. Each takes {"a","b"}, JSON
-// numbers or strings of 100 characters at most when written out, and returns {"result"}, a string without zeros at its end. A
-// result that would have more than 100 characters is an error.
+// Calculator is the skill calculator: add, subtract, multiply and divide with exact decimal numbers. Each takes {"a","b"},
+// JSON numbers or strings of 100 characters at most when written out, and returns {"result"}, a string without zeros at its
+// end. A result that would have more than 100 characters is an error.
 //
 // A quotient is exact where it fits into 100 characters. Else it has CalculatorConfig.Digits significant digits, a last 5
 // rounded away from zero, and "rounded" is true. To divide by zero is an error of kind tool.invalid_input.
@@ -57,8 +57,8 @@ func (*Calculator) Description() string {
 
 // Prompt implements Code.
 func (*Calculator) Prompt() string {
-	return "Use the tools add, subtract, multiply and divide for every calculation instead of doing it in your head, one operation " +
-		"for each call. They are exact. Pass long numbers and those with many decimal places as strings, and pass a result on " +
+	return "Use the tools add, subtract, multiply and divide for every calculation instead of doing it in your head, one " +
+		"operation for each call. They are exact. Pass long numbers and those with many decimal places as strings, and pass a result on " +
 		"as it was returned. Only a quotient that is marked \"rounded\" is not exact."
 }
 

@@ -58,7 +58,8 @@ func ByName(name string, deps Deps) (Code, error) {
 	case NameWeather:
 		return code(NewWeather(deps.Weather))
 	}
-	return nil, protocol.NewError(protocol.CodeNotFound, fmt.Sprintf("there is no skill %s; built in are %v", quoted(name), Names()))
+	return nil, protocol.NewError(protocol.CodeNotFound,
+		fmt.Sprintf("there is no skill %s; built in are %v", quoted(name), Names()))
 }
 
 // All returns the skills that deps have the configuration for, sorted by name: the calculator and the weather always, the

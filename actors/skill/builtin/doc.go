@@ -9,22 +9,22 @@
 //
 // # Guarantees
 //
-// Everything has a limit: numbers, files, listings, commands, their output and time, answers of servers. Errors say what a model
-// can do about them, and repeat of what it wrote no more than short names. No path leads out of the root of a FileSystem. No command
-// of a Shell runs that was neither allowed by the configuration nor needs approval.
+// Everything has a limit: numbers, files, listings, commands, their output and time, answers of servers. Errors say what a
+// model can do about them, and repeat of what it wrote no more than short names. No path leads out of the root of a
+// FileSystem. A command of a Shell that is not on its list needs approval, or is refused.
 //
-// In a durable run, what cannot do harm twice may be called again when it is not known whether it happened: all tools but shell. What
-// may run beside others of the same answer are all but shell and write_file.
+// In a durable run, what cannot do harm twice may be called again when it is not known whether it happened: all tools but
+// shell. What may run beside others of the same answer are all but shell and write_file.
 //
 // # Concurrency
 //
-// All is safe for concurrent use. Calls of write_file below the same root, in the same process, wait for each other. Nothing here
-// starts a goroutine but a runner and an HTTP client do.
+// All is safe for concurrent use. Calls of write_file below the same root, in the same process, wait for each other. Nothing
+// here starts a goroutine; a runner and an HTTP client do.
 //
 // # What it is not
 //
-// It asks nobody for approval, the agent does: who calls a tool himself runs it. A FileSystem is no sandbox for others that use the same
-// directory; a Shell is one only as far as its runner is.
+// It asks nobody for approval, the agent does: who calls a tool himself runs it. A FileSystem is no sandbox for others that
+// use the same directory; a Shell is one only as far as its runner is.
 //
 //	c, err := builtin.ByName(builtin.NameFileSystem, builtin.Deps{
 //		FileSystem: builtin.FileSystemConfig{Root: "/srv/work", RequireHash: true},

@@ -59,8 +59,8 @@ func oneLine(text string) string {
 	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
 }
 
-// typed is a tool with a schema that no Go type says, such as one with choices. It panics if the schema, a constant of this package,
-// cannot be used.
+// typed is a tool with a schema that no Go type says, such as one with choices. It panics if the schema, a constant of this
+// package, cannot be used.
 func typed[In, Out any](
 	name, description, schema string, fn func(ctx context.Context, in In) (Out, error), opts ...tool.Option,
 ) tool.Tool {

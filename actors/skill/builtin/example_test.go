@@ -56,7 +56,7 @@ func Example() {
 	// Output:
 	// [add subtract multiply divide read_file write_file list_dir]
 	// {"result":"336"}
-	// {"path":"result.txt","bytes":3,"sha256":"7c01bbd2a6cbe4c37bd1dc40e9fc6b1d5aa5f9d1ee38f2ff3cbcc4cb0b56ed97","created":true}
+	// {"path":"result.txt","bytes":3,"sha256":"eaa0689a095d4394a05fb51b84b0175a47f68221261377e4829444cbfcae23ca","created":true}
 	// Error: "result.txt" exists: read it first and pass its sha256 as if_sha256
 	// Error: invalid input: field b: must not be 0, nothing can be divided by zero
 }

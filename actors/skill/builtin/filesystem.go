@@ -40,14 +40,15 @@ type FileSystemConfig struct {
 
 // FileSystem is the skill filesystem: read_file, write_file and list_dir in one directory, the root.
 //
-// Paths are relative to the root. What leads out of it is refused: "..", absolute paths and links, also a link that is made while a
-// call runs, since every file is opened below the descriptor of a directory. Links within the root are followed, unless they are
-// absolute, but not by the last part of a path that is written. A hard link is a file as any other, and what is mounted in the
-// root is part of it. Only regular files that are UTF-8 without NUL are read, and only regular files are overwritten.
+// Paths are relative to the root. What leads out of it is refused: "..", absolute paths and links, also a link that is made
+// while a call runs, since every file is opened below the descriptor of a directory. Links within the root are followed,
+// unless they are absolute, but not by the last part of a path that is written. A hard link is a file as any other, and what
+// is mounted in the root is part of it. Only regular files that are UTF-8 without NUL are read, and only regular files are
+// overwritten.
 //
 // All three tools may be called again: write_file of what a file already holds changes nothing and succeeds, also where
-// if_sha256 is that of the content before. A call that is made again after a crash, when somebody else has written the file since,
-// overwrites that; with if_sha256 it is a conflict instead. Reading may run beside other calls.
+// if_sha256 is that of the content before. A call that is made again after a crash, when somebody else has written the file
+// since, overwrites that; with if_sha256 it is a conflict instead. Reading may run beside other calls.
 //
 // The root has no limit of its own of how much is written into it in all.
 type FileSystem struct {
@@ -77,7 +78,7 @@ func NewFileSystem(c FileSystemConfig) (*FileSystem, error) {
 	set(&c.MaxEntries, DefaultMaxEntries)
 	c.MaxFile = max(c.MaxFile, int64(c.MaxWrite))
 	lock, _ := locks.LoadOrStore(root, make(chan struct{}, 1))
-	return &FileSystem{config: c, lock: lock.(chan struct{})}, nil //nolint:errcheck // nothing else is stored
+	return &FileSystem{config: c, lock: lock.(chan struct{})}, nil
 }
 
 // Name implements Code.
@@ -93,8 +94,8 @@ func (f *FileSystem) Description() string {
 
 // Prompt implements Code.
 func (f *FileSystem) Prompt() string {
-	text := "You can use the files of a working directory. All paths are relative to it, such as notes/today.txt; absolute paths and " +
-		"\"..\" are refused. List a directory with list_dir before you guess names. Read long files in parts: continue at " +
+	text := "You can use the files of a working directory. All paths are relative to it, such as notes/today.txt; absolute paths " +
+		"and \"..\" are refused. List a directory with list_dir before you guess names. Read long files in parts: continue at " +
 		"next_offset while there is one."
 	switch {
 	case f.config.ReadOnly:
@@ -102,8 +103,8 @@ func (f *FileSystem) Prompt() string {
 	case f.config.RequireHash:
 		return text + " write_file replaces the whole file. To overwrite a file, read it first and pass its sha256 as if_sha256."
 	}
-	return text + " write_file replaces the whole file. When you change a file, read it first and pass its sha256 as if_sha256, so " +
-		"that nothing is lost that was written since."
+	return text + " write_file replaces the whole file. When you change a file, read it first and pass its sha256 as if_sha256, " +
+		"so that nothing is lost that was written since."
 }
 
 // Tools implements Code.

@@ -22,23 +22,25 @@ const (
 	DefaultMaxResponse  = 256 << 10
 )
 
-// OpenMeteoConfig says which server OpenMeteo asks. The zero value asks open-meteo.com, which is free for what is not commercial.
+// OpenMeteoConfig says which server OpenMeteo asks. The zero value asks open-meteo.com, which is free for what is not
+// commercial.
 type OpenMeteoConfig struct {
-	// BaseURL is that of /v1/forecast and, unless GeocodingURL is set, of /v1/search; DefaultForecastURL and DefaultGeocodingURL
-	// if empty.
+	// BaseURL is that of /v1/forecast and, unless GeocodingURL is set, of /v1/search; DefaultForecastURL and
+	// DefaultGeocodingURL if empty.
 	BaseURL      string
 	GeocodingURL string
-	// HTTPClient is http.DefaultClient if nil. Redirects are not followed unless it says how.
+	// HTTPClient has http.DefaultTransport if nil. Redirects are not followed unless it says how.
 	HTTPClient *http.Client
 	// MaxResponse is the largest answer in bytes; DefaultMaxResponse if 0.
 	MaxResponse int64
 }
 
-// OpenMeteo is the WeatherSource of open-meteo.com: it looks a place up, then asks for its weather. "Paris, Texas" is the first
-// Paris whose region or country is Texas. The time that it takes is that of the context; see WeatherConfig.Timeout.
+// OpenMeteo is the WeatherSource of open-meteo.com: it looks a place up, then asks for its weather. "Paris, Texas" is the
+// first Paris whose region or country is Texas. The time that it takes is that of the context; see WeatherConfig.Timeout.
 //
 // Its errors are of KindNoPlace; tool.rate_limited; tool.transient where the server cannot be reached or is in trouble; and
-// tool.execution_failed where it refuses or its answer cannot be used. Of what the server says they repeat names of places only.
+// tool.execution_failed where it refuses or its answer cannot be used. Of what the server says they repeat names of places
+// only.
 type OpenMeteo struct {
 	forecast, search *url.URL
 	client           *http.Client
@@ -98,8 +100,9 @@ func (o *OpenMeteo) Current(ctx context.Context, location string) (Report, error
 		} `json:"current"`
 	}
 	query := url.Values{
-		"latitude": {coordinate(*p.Latitude)}, "longitude": {coordinate(*p.Longitude)}, "timezone": {"auto"}, "timeformat": {"unixtime"},
-		"current": {"temperature_2m,apparent_temperature,relative_humidity_2m,wind_speed_10m,weather_code"},
+		"latitude": {coordinate(*p.Latitude)}, "longitude": {coordinate(*p.Longitude)}, "timezone": {"auto"},
+		"timeformat": {"unixtime"},
+		"current":    {"temperature_2m,apparent_temperature,relative_humidity_2m,wind_speed_10m,weather_code"},
 	}
 	if err := o.get(ctx, o.forecast, query, &answer); err != nil {
 		return Report{}, err

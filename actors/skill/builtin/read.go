@@ -73,8 +73,7 @@ func cutLines(data []byte, first, limit, size int) readResult {
 			continue
 		}
 		switch {
-		case limit > 0 && taken == limit:
-			full = true
+		case limit > 0 && taken == limit: // the line after the last one
 		case len(text)+len(line) <= size:
 			text = append(text, line...)
 			taken++

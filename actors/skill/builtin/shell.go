@@ -32,9 +32,9 @@ type ShellConfig struct {
 	Runner runner.Runner
 	// Dir is the directory that they run in, an absolute path. It must exist.
 	Dir string
-	// Allow are the commands that need no approval. "git status" is that command and no other; "git log *" is git log with any
-	// arguments, also none. A program with any arguments can often be made to run others, as find, git and env can, or to write
-	// files: list only what may do all that its options let it.
+	// Allow are the commands that need no approval. "git status" is that command and no other; "git log *" is git log with
+	// any arguments, also none. A program with any arguments can often be made to run others, as find, git and env can, or
+	// to write files: list only what may do all that its options let it.
 	Allow []string
 	// OnlyAllowed refuses every other command, instead of asking a person: for nodes where there is none.
 	OnlyAllowed bool
@@ -54,14 +54,15 @@ type ShellConfig struct {
 	MaxOutput int
 }
 
-// Shell is the skill shell: the tool shell, {"command","timeout"}, runs a command and returns its exit code and what it wrote.
+// Shell is the skill shell: the tool shell, {"command","timeout"}, runs a command and returns its exit code and what it
+// wrote.
 //
-// A person must allow each call, but for commands of ShellConfig.Allow. Those must be plain words, in which no character outside of
-// quotes means anything to a shell, and no $, ` or \ within double ones: what was compared with the list is what runs, word by word
-// and without a shell. Everything else runs in a shell, once it was allowed.
+// A person must allow each call, but for commands of ShellConfig.Allow. Those must be plain words, in which no character
+// outside of quotes means anything to a shell, and no $, ` or \ within double ones: what was compared with the list is what
+// runs, word by word and without a shell. Everything else runs in a shell, once it was allowed.
 //
-// A command that ends with another exit code than 0, or that is killed at a limit, is a result and no error. Calls are never made
-// again, and run alone.
+// A command that ends with another exit code than 0, or that is killed at a limit, is a result and no error. Calls are never
+// made again, and run alone.
 type Shell struct {
 	config ShellConfig
 	allow  []allowed
@@ -105,16 +106,17 @@ func (*Shell) Description() string { return "Runs commands in a shell." }
 
 // Prompt implements Code.
 func (s *Shell) Prompt() string {
-	text := "You can run commands with the tool shell, in a working directory that stays the same: cd does not last from one call to " +
-		"the next. Nobody answers a command that asks something. Prefer one short command to a long script, and look at the exit code."
+	text := "You can run commands with the tool shell, in a working directory that stays the same: cd does not last from one call " +
+		"to the next. Nobody answers a command that asks something. Prefer one short command to a long script, and look at the " +
+		"exit code."
 	list := strings.Join(s.config.Allow, "\n  ")
 	switch {
 	case s.config.OnlyAllowed:
-		return text + " Only these commands are allowed, as plain words without pipes, variables or other signs of a shell; * is any " +
-			"arguments:\n  " + list
+		return text + " Only these commands are allowed, as plain words without pipes, variables or other signs of a shell; * is " +
+			"any arguments:\n  " + list
 	case list != "":
-		return text + " A person must allow each command, but for these, as plain words without pipes, variables or other signs of a " +
-			"shell; * is any arguments:\n  " + list
+		return text + " A person must allow each command, but for these, as plain words without pipes, variables or other signs of " +
+			"a shell; * is any arguments:\n  " + list
 	}
 	return text + " A person must allow each command."
 }
@@ -175,7 +177,8 @@ func (s *Shell) run(ctx context.Context, in shellInput) (shellResult, error) {
 		return shellResult{}, protocol.ErrToolInput("field timeout: must not be negative")
 	}
 	spec := runner.Spec{
-		Dir: s.config.Dir, Env: s.config.Env, Network: s.config.Network, Timeout: s.timeout(in.Timeout), MaxOutput: s.config.MaxOutput,
+		Dir: s.config.Dir, Env: s.config.Env, Network: s.config.Network, Timeout: s.timeout(in.Timeout),
+		MaxOutput: s.config.MaxOutput,
 	}
 	if !s.config.ReadOnly {
 		spec.Writable = []string{s.config.Dir}

@@ -35,8 +35,8 @@ type Report struct {
 
 // WeatherSource knows the weather.
 type WeatherSource interface {
-	// Current returns the weather at a place now. The text of the error is shown to the model; it is of KindNoPlace where there is
-	// no such place. Safe for concurrent use; it ends early when ctx does.
+	// Current returns the weather at a place now. The text of the error is shown to the model; it is of KindNoPlace where
+	// there is no such place. Safe for concurrent use; it ends early when ctx does.
 	Current(ctx context.Context, location string) (Report, error)
 }
 
@@ -48,8 +48,8 @@ func (f WeatherFunc) Current(ctx context.Context, location string) (Report, erro
 	return f(ctx, location)
 }
 
-// Static is a WeatherSource that always says the same, for tests and examples. Upper and lower case of the keys, which are the
-// places, do not differ. It must not be changed while it is used.
+// Static is a WeatherSource that always says the same, for tests and examples. Upper and lower case of the keys, which are
+// the places, do not differ. It must not be changed while it is used.
 type Static map[string]Report
 
 // Current implements WeatherSource.
@@ -79,8 +79,8 @@ type WeatherConfig struct {
 	Fahrenheit bool
 }
 
-// Weather is the skill weather: the tool get_weather, {"location","unit"}, returns the weather at a place now. Calls may run beside
-// others and may be made again.
+// Weather is the skill weather: the tool get_weather, {"location","unit"}, returns the weather at a place now. Calls may run
+// beside others and may be made again.
 type Weather struct{ config WeatherConfig }
 
 // NewWeather returns the skill. The error is that of NewOpenMeteo.

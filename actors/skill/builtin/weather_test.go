@@ -2,7 +2,6 @@ package builtin_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -37,8 +36,9 @@ func TestGetWeatherTellsInTheUnitThatIsAsked(t *testing.T) {
 	}}
 	w := weather(t, builtin.WeatherConfig{Source: static})
 	want := map[string]any{
-		"location": "Berlin", "conditions": "overcast", "temperature": 18.3, "feels_like": 0.0, "unit": "celsius", "humidity_percent": 50.0,
-		"time": "2026-03-26T16:15:00+01:00",
+		"location": "Berlin", "conditions": "overcast", "temperature": 18.3, "feels_like": 0.0, "unit": "celsius",
+		"humidity_percent": 50.0,
+		"time":             "2026-03-26T16:15:00+01:00",
 	}
 	if d := cmp.Diff(want, must(t, w, "get_weather", in{"location": " berlin "})); d != "" {
 		t.Error(d)
@@ -53,7 +53,9 @@ func TestGetWeatherTellsInTheUnitThatIsAsked(t *testing.T) {
 	}
 	_, err := call(t, w, "get_weather", in{"location": "Atlantis"})
 	wantKind(t, err, builtin.KindNoPlace)
-	for _, bad := range []in{{}, {"location": " "}, {"location": "a\nb"}, {"location": strings.Repeat("x", 300)}, {"location": "Berlin", "unit": "kelvin"}} {
+	for _, bad := range []in{
+		{}, {"location": " "}, {"location": "a\nb"}, {"location": strings.Repeat("x", 300)}, {"location": "Berlin", "unit": "kelvin"},
+	} {
 		_, err := call(t, w, "get_weather", bad)
 		wantKind(t, err, protocol.KindToolInvalidInput)
 	}
@@ -97,6 +99,7 @@ func server(t *testing.T, search, forecast http.HandlerFunc) *builtin.OpenMeteo 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/search", search)
 	mux.HandleFunc("GET /api/v1/forecast", forecast)
+	mux.HandleFunc("GET /moved", answer(paris))
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	client := s.Client()
@@ -134,8 +137,9 @@ func TestOpenMeteoLooksThePlaceUpAndAsksForItsWeather(t *testing.T) {
 	})
 	w := weather(t, builtin.WeatherConfig{Source: o})
 	want := map[string]any{
-		"location": "Paris, Texas, United States", "time": "2026-03-26T11:15:00-05:00", "conditions": "moderate rain", "temperature": 18.0,
-		"feels_like": 17.1, "unit": "celsius", "humidity_percent": 50.0, "wind_kmh": 19.4,
+		"location": "Paris, Texas, United States", "time": "2026-03-26T11:15:00-05:00", "conditions": "moderate rain",
+		"temperature": 18.0,
+		"feels_like":  17.1, "unit": "celsius", "humidity_percent": 50.0, "wind_kmh": 19.4,
 	}
 	if d := cmp.Diff(want, must(t, w, "get_weather", in{"location": "Paris, texas , US"})); d != "" {
 		t.Error(d)
@@ -173,15 +177,18 @@ func TestOpenMeteosErrorsHaveCodes(t *testing.T) {
 		"bad place":    {answer(`{"results":[{"name":"x","latitude":99,"longitude":0}]}`), nil, builtin.KindNoPlace, false},
 		"no JSON":      {answer(`<html>`), nil, protocol.KindToolExecutionFailed, false},
 		"other JSON":   {answer(`{"results":{}}`), nil, protocol.KindToolExecutionFailed, false},
-		"too long":     {answer(`{"results":"` + strings.Repeat("x", 5000) + `"}`), nil, protocol.KindToolExecutionFailed, false},
+		"too long":     {answer(paris + strings.Repeat(" ", 5000)), nil, protocol.KindToolExecutionFailed, false},
 		"bad request":  {answer(paris), status(400), protocol.KindToolExecutionFailed, false},
-		"redirect":     {status(302, "Location", "http://169.254.169.254/"), nil, protocol.KindToolExecutionFailed, false},
+		"redirect":     {status(302, "Location", "/moved"), nil, protocol.KindToolExecutionFailed, false},
 		"rate limited": {answer(paris), status(429, "Retry-After", "7"), protocol.KindToolRateLimited, true},
 		"in trouble":   {answer(paris), status(503), protocol.KindToolTransient, true},
 		"no weather":   {answer(paris), answer(`{"current":{"time":1}}`), protocol.KindToolExecutionFailed, false},
 		"empty":        {answer(paris), answer(`{}`), protocol.KindToolExecutionFailed, false},
 		"null":         {answer(paris), answer(`null`), protocol.KindToolExecutionFailed, false},
-		"odd offset":   {answer(paris), answer(strings.Replace(forecast, "-18000", "1000000", 1)), protocol.KindToolExecutionFailed, false},
+		"odd offset": {
+			answer(paris), answer(strings.Replace(forecast, "-18000", "1000000", 1)),
+			protocol.KindToolExecutionFailed, false,
+		},
 		"cut off": {answer(paris), func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte("{"))
@@ -237,7 +244,7 @@ func TestOpenMeteoEndsWhenTheContextDoes(t *testing.T) {
 	}
 	w := weather(t, builtin.WeatherConfig{Timeout: 20 * time.Millisecond, Source: server(t,
 		func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, answer(forecast))})
-	if _, err := tool.Call(t.Context(), named(t, w, "get_weather"), json.RawMessage(`{"location":"x"}`)); protocol.CodeOf(err) != protocol.CodeTimeout {
+	if _, err := call(t, w, "get_weather", in{"location": "x"}); protocol.CodeOf(err) != protocol.CodeTimeout {
 		t.Error(err)
 	}
 }

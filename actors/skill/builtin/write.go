@@ -36,9 +36,9 @@ type writeResult struct {
 	Unchanged bool `json:"unchanged,omitempty"`
 }
 
-// write writes a file beside the one it replaces and renames it, so that nobody ever sees a part of it. A process that ends between
-// leaves a file behind whose name begins with .skg-. What another process writes between the look at the file and the rename is
-// lost: if_sha256 is exact among the calls of this process only.
+// write writes a file beside the one it replaces and renames it, so that nobody ever sees a part of it. A process that ends
+// between leaves a file behind whose name begins with .skg-. What another process writes between the look at the file and
+// the rename is lost: if_sha256 is exact among the calls of this process only.
 func (f *FileSystem) write(ctx context.Context, in writeInput) (writeResult, error) {
 	name, err := f.checkWrite(&in)
 	if err != nil {

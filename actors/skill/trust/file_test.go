@@ -88,7 +88,7 @@ func TestTheFileIsOfItsOwnerOnly(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %v", path, info.Mode().Perm(), err, want)
 		}
 	}
-	if err := os.Chmod(s.Path(), 0o620); err != nil { //nolint:gosec // that is the point
+	if err := os.Chmod(s.Path(), 0o620); err != nil {
 		t.Fatal(err)
 	}
 	_, err := trust.Open(s.Path())

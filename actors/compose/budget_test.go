@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/skelegent/skelegent-go/actors/compose"
+	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/actors/step/steptest"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
@@ -26,6 +27,7 @@ func greedy(t *testing.T, name string, seen *[]string) tool.Tool {
 	}, tool.Repeatable(), tool.Spending())
 }
 
+// What the tools of a delegate may spend together is the budget of its call, and not that of each of them.
 func TestToolsOfADelegateShareItsBudget(t *testing.T) {
 	t.Parallel()
 	for _, durable := range []bool{false, true} {
@@ -49,30 +51,38 @@ func TestToolsOfADelegateShareItsBudget(t *testing.T) {
 	}
 }
 
-func TestCostsBelowNestedDelegatesAreRecordedOnce(t *testing.T) {
+// Who allows one call of a tool has not allowed the next one.
+func TestCallsThatWaitForApprovalHaveIDsOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	finish := func(kill func(*steptest.Run)) (string, *steptest.Run) {
-		c := &counting{calls: map[string]int{}}
-		nest := func(name string, x tool.Tool) tool.Tool {
-			a := chain(t, compose.AgentConfig{}, tools(t, x), using("s", x.Metadata().Name))
-			d, err := compose.DelegateTool(name, "", compose.InProcess(a))
-			noErr(t, err)
-			return d
+	calls := 0
+	x := raw(t, "x", func(context.Context, json.RawMessage) (tool.Result, error) {
+		calls++
+		return tool.Result{Output: json.RawMessage(`1`)}, nil
+	}, tool.RequiresApproval())
+	inner, err := compose.DelegateTool("inner", "", compose.InProcess(chain(t, compose.AgentConfig{}, tools(t, x), using("s", "x", "x"))))
+	noErr(t, err)
+	op := stepping(chain(t, compose.AgentConfig{}, tools(t, x, inner), using("s", "x", "inner")))
+	r := beginRun(steptest.Config{})
+	seen := map[string]bool{}
+	for range 3 {
+		if _, err := r.Execute(t.Context(), op); !step.Unwinding(err) {
+			t.Fatalf("got %v", err)
 		}
-		d := nest("outer", nest("inner", c.tool(t, "a", nil, tool.Repeatable())))
-		a := chain(t, compose.AgentConfig{}, tools(t, d), using("s", "outer"))
-		r := beginRun(steptest.Config{})
-		kill(r)
-		out, err := r.Finish(t.Context(), func() protocol.Operator { return stepping(a) }, nil)
-		noErr(t, err)
-		return out.Metadata.Cost.Text(), r
+		id := r.Wait().Approval.Pending[0].CallID
+		if seen[id] {
+			t.Errorf("two calls are %s", id)
+		}
+		for before := range seen { // once more: it came late
+			r.Signal("approve", protocol.Approve{CallIDs: []string{before}})
+		}
+		if seen[id] = true; len(seen) > 1 {
+			if _, err := r.Execute(t.Context(), op); !step.Unwinding(err) || calls != len(seen)-1 {
+				t.Fatalf("got %v, %d calls", err, calls)
+			}
+		}
+		r.Signal("approve", protocol.Approve{CallIDs: []string{id}})
 	}
-	_, r := finish(func(*steptest.Run) {})
-	same(t, "cost", "0.1", r.Fold().Cost.Text())
-	for at, kill := range steptest.Kills(r.Records()) {
-		got, r := finish(kill)
-		if got != "0.1" || r.Fold().Cost.Text() != "0.1" {
-			t.Errorf("%s: output %s, run %s", at, got, r.Fold().Cost.Text())
-		}
+	if _, err := r.Execute(t.Context(), op); err != nil || calls != 3 {
+		t.Errorf("got %v, %d calls", err, calls)
 	}
 }
