@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/skelegent/skelegent-go/actors/compose"
 	"github.com/skelegent/skelegent-go/actors/step"
@@ -84,5 +85,35 @@ func TestCallsThatWaitForApprovalHaveIDsOfTheirOwn(t *testing.T) {
 	}
 	if _, err := r.Execute(t.Context(), op); err != nil || calls != 3 {
 		t.Errorf("got %v, %d calls", err, calls)
+	}
+}
+
+// What was spent before a run went on is gone from its budget once.
+func TestABudgetIsTheSameBehindAWait(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []string{"", "10", "7"} {
+		var seen []string
+		spends := raw(t, "a", func(context.Context, json.RawMessage) (tool.Result, error) {
+			return tool.Result{Cost: new(protocol.MustDecimal("4"))}, nil
+		}, tool.Repeatable(), tool.Spending())
+		waits := compose.NewSkill("wait", func(ctx context.Context, _ *investigation, _ *registry) (outcome, error) {
+			return compose.Noop(), step.Sleep(ctx, time.Hour)
+		})
+		a := chain(t, compose.AgentConfig{}, tools(t, spends, greedy(t, "b", &seen)), using("s1", "a"), waits, using("s2", "b"))
+		op := stepping(a)
+		want := "6"
+		if limit != "" {
+			op = protocol.OperatorFunc(func(ctx context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
+				return stepping(a).Execute(protocol.WithCall(ctx, protocol.Call{Budget: new(protocol.MustDecimal(limit))}), in)
+			})
+		}
+		if limit == "7" {
+			want = "3"
+		}
+		r := beginRun(steptest.Config{Budget: new(protocol.MustDecimal("10"))})
+		if _, err := r.Finish(t.Context(), func() protocol.Operator { return op }, nil); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "limit "+limit, []string{want}, seen)
 	}
 }

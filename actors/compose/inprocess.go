@@ -91,18 +91,20 @@ func (a *account) caller(ctx context.Context, t tool.Tool, call protocol.ToolCal
 	return res, err
 }
 
-// newAccount has the limit of the call. One that is no less than what is left of a durable run is that itself: what was
-// spent before the run went on is gone from it already.
+// newAccount has the limit of the call. One that is what was left of a durable run, now or when it went on, is that itself: what
+// was spent before is gone from it already.
 func newAccount(ctx context.Context) *account {
 	a := &account{call: callerFrom(ctx), limit: protocol.NextCall(ctx).Budget}
 	if info, durable := step.InfoFrom(ctx); durable && info.Left != nil {
 		a.left = info.Left
-		if left := a.left(); a.limit != nil && left != nil && !a.limit.LessThan(left.Decimal) {
+		if same(a.limit, a.left()) || same(a.limit, protocol.InvocationFrom(ctx).Budget) {
 			a.limit = nil
 		}
 	}
 	return a
 }
+
+func same(a, b *protocol.Decimal) bool { return a != nil && b != nil && a.Decimal.Equal(b.Decimal) }
 
 // reserve gives a call what is left, if who made ctx does not give it less. From a call that may spend it is kept until release.
 func (a *account) reserve(ctx context.Context, t tool.Tool) (_ context.Context, release func()) {

@@ -21,7 +21,8 @@ import (
 //
 // A call that a durable run has from its log is not made, so it takes nothing and is not denied: whoever made it counted
 // it. That may have been an earlier process, whose budget is gone. So b is what is used by this process, not what a run
-// took in all.
+// took in all. Only what rules asked since the last call of the log is counted again by the process that goes on: it cannot
+// know whether that was before.
 func Tokens(b *budget.Tokens) []engine.Rule {
 	m := &meter{b}
 	return []engine.Rule{

@@ -238,3 +238,35 @@ func TestTokensOfTheContext(t *testing.T) {
 	}
 	wantUsed(t, b, 15)
 }
+
+// Where a run goes on, of what rules asked no more is counted again than came behind the last call of the log.
+func TestTokensOfWhatRulesAskAreCountedAgainAtMostSinceTheLastCall(t *testing.T) {
+	t.Parallel()
+	const aside = 15 // what one question takes
+	for _, at := range []engine.Rule{
+		engine.Before(engine.OpInfer, "ask", 50, nil), engine.After(engine.OpAppendResponse, "ask", 50, nil), engine.Before(engine.OpExecuteTool, "ask", 50, nil),
+	} {
+		check := func(t *testing.T, kill func(*steptest.Run)) (int, int) {
+			t.Helper()
+			b, w := spend.NewTokens(100_000), &work{}
+			m := &model{answers: answers([]string{`{"n":1}`}, []string{`{"n":2}`})}
+			r, out := durable(t, kill, func() agent.Config {
+				ask := at
+				ask.Action = engine.OpFunc("ask", func(ctx context.Context, c *engine.Context) error {
+					_, err := c.Ask(ctx, "side", protocol.InferRequest{Messages: c.Conversation()})
+					return err
+				})
+				return agent.Config{Provider: m, Tools: []tool.Tool{w.tool(t, "work")}, Rules: append(rule.Tokens(b), ask)}
+			})
+			wantExit(t, out, "complete")
+			return r.Records(), int(b.Consumed())
+		}
+		n, want := check(t, nil)
+		for name, kill := range steptest.Kills(n) {
+			_, got := check(t, kill)
+			if got > want+aside {
+				t.Errorf("%s: %d consumed, want at most %d and %d", name, got, want, aside)
+			}
+		}
+	}
+}

@@ -48,6 +48,7 @@ func TestAGroundedAnswerHasWhatAToolReturned(t *testing.T) {
 		"only common words":      {"?", "the result was found", "The result was found.", false},
 		"made up":                {"?", `{"sky":"drizzle"}`, "There is sunshine.", false},
 		"without spaces":         {"天气?", `{"sky":"毛毛雨天"}`, "今天是毛毛雨天了", true},
+		"asked without spaces":   {"北京天气?", `{"city":"北京"}`, "北京很好", false},
 		"nothing":                {"?", "", "Something.", false},
 		"a date":                 {"?", `{"day":"2026-05-17"}`, "On 2026-05-17.", true},
 	} {

@@ -77,6 +77,9 @@ func TestAReplayDoesWhatFailuresDid(t *testing.T) {
 			t.Parallel()
 			test.cfg.Tools = tools(weather())
 			r, cfg := recorded(t, test.cfg, test.steps...)
+			if strings.HasPrefix(name, "of the ") != (r.Failure != nil) {
+				t.Errorf("the failure of the model is %v", r.Failure)
+			}
 			if r.ExitReason.Kind() != test.exit {
 				t.Errorf("ended as %s", r.ExitReason)
 			}
@@ -280,4 +283,13 @@ func TestOddCallsInAnAsideCanBeRecorded(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	wantSame(t, r, cfg)
+}
+
+// A call of which nobody knows what it came to is not made at a replay: the model is told the same.
+func TestACallWithAnUnknownOutcomeIsReplayed(t *testing.T) {
+	t.Parallel()
+	r, cfg := recorded(t, agent.Config{Tools: tools(weather())}, agenttest.Call("get_weather", berlin), agenttest.Say("Who knows."))
+	x := &r.Turns[0].Results[0]
+	x.Unknown, x.IsError, x.Output = true, true, "Error: the outcome is unknown"
+	wantSame(t, again(t, r), cfg)
 }

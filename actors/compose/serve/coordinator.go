@@ -8,6 +8,8 @@ import (
 
 	"github.com/skelegent/skelegent-go/actors/compose"
 	"github.com/skelegent/skelegent-go/actors/pattern"
+	"github.com/skelegent/skelegent-go/actors/run"
+	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -27,8 +29,9 @@ type CoordinatorConfig struct {
 
 // Coordinator dispatches each input, as it is, to one operator: that of the first route one of whose signals is in the metadata
 // of the input, else the fallback. No model is asked. An operator that does not exist is passed over: the next route that
-// matches counts, and then the fallback; only in a durable run an operator that no node hosts right now is waited for. An input
-// that is for nobody is answered with an empty text, and that is no error.
+// matches counts, and then the fallback. In a durable run an operator that no node hosts right now is waited for, and one that
+// nobody ever hosted is passed over for good, also if somebody hosts it when the run goes on. An input that is for nobody is
+// answered with an empty text, and that is no error.
 //
 // Exit, cost and effects are those of the operator. The error of Coordinator says what in cfg cannot be used.
 func Coordinator(d protocol.Dispatcher, cfg CoordinatorConfig) (protocol.Operator, error) {
@@ -56,13 +59,37 @@ func Coordinator(d protocol.Dispatcher, cfg CoordinatorConfig) (protocol.Operato
 			if !ok {
 				return protocol.Reply(""), nil
 			}
-			out, err := forward(ctx, d, protocol.OperatorID(name), in)
-			if !missing(protocol.OperatorID(name), err) {
+			out, there, err := try(ctx, d, protocol.OperatorID(name), in)
+			if there || err != nil {
 				return out, err
 			}
 			gone[name] = true
 		}
 	}), nil
+}
+
+var errThere = errors.New("the operator is there")
+
+// try has one operator do it, if there is one. That there is none is recorded: a durable run that goes on when there is has
+// asked the next one.
+func try(
+	ctx context.Context, d protocol.Dispatcher, id protocol.OperatorID, in protocol.OperatorInput,
+) (out protocol.OperatorOutput, there bool, err error) {
+	_, err = step.Next(ctx).Run(ctx, step.Spec{Kind: run.StepCode, Name: string(id)}, func(ctx context.Context) (run.Entry, error) {
+		var err error
+		out, err = forward(ctx, d, id, in)
+		switch {
+		case err == nil:
+			return run.Entry{}, errThere
+		case missing(id, err):
+			return run.Entry{Result: []byte(`"missing"`)}, nil
+		}
+		return run.Entry{}, err
+	})
+	if errors.Is(err, errThere) {
+		return out, true, nil
+	}
+	return protocol.OperatorOutput{}, false, err
 }
 
 // forward has one operator do it.

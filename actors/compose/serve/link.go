@@ -147,7 +147,7 @@ func (l link) consult(ctx context.Context, inv *compose.Investigation, tools *co
 		return compose.Outcome{}, nil //nolint:nilerr // it is a finding of another form
 	}
 	switch {
-	case len(said.Context) > 0 && string(said.Context) != "null":
+	case len(said.Context) > 0 && said.Context[0] == '{': // else it is something else of that name
 		next := &compose.Investigation{}
 		if err := next.UnmarshalJSON(said.Context); err != nil {
 			return compose.Outcome{}, compose.ErrToolFailed(l.Tool + " answers with no investigation: " + err.Error())

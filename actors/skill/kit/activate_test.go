@@ -277,6 +277,7 @@ func TestAnActivationTakesNoLongerThanItMay(t *testing.T) {
 	if n := strings.Count(got, "[timeout after "); n != 20 || time.Since(start) > 10*time.Second {
 		t.Errorf("%d after %v", n, time.Since(start))
 	}
+	wantContains(t, got, "[timeout after 0.5s]") // those for which nothing was left
 }
 
 func TestABodyCannotCloseItsWrapper(t *testing.T) {
@@ -364,4 +365,14 @@ func TestTrustIsAskedForEachTime(t *testing.T) {
 		agenttest.Call(kit.ToolRun, in{"skill_name": "one", "script": "a.sh"}))
 	wantContains(t, got[1].Content, "'one' is not trusted: not any more")
 	wantContains(t, got[2].Content, "'one' is not trusted: not any more")
+}
+
+func TestADependencyThatIsActiveIsNotShownAgain(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	putSkill(t, dir, "top", "depends_on: base", "Top.")
+	putSkill(t, dir, "base", "", "Base.")
+	got := last(play(t, newKit(t, dir, kit.Config{}), nil, activate("base"), activate("top")))
+	wantContains(t, got, "Top.")
+	wantNone(t, got, "Base.")
 }

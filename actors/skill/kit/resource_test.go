@@ -50,7 +50,7 @@ type toolCase struct {
 func playCases(t *testing.T, name string, cases map[string]toolCase) {
 	t.Helper()
 	dir := library(t)
-	k := newKit(t, dir, kit.Config{Limits: kit.Limits{Resource: 1000, Script: 400 * time.Millisecond}})
+	k := newKit(t, dir, kit.Config{Limits: kit.Limits{Resource: 1000}})
 	for title, test := range cases {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
@@ -88,8 +88,11 @@ func TestReadingChecksInOrder(t *testing.T) {
 		"no text":                  {"open", in{"skill_name": "open", "path": "bytes.bin"}, "UTF-8", true},
 		"directory":                {"open", in{"skill_name": "open", "path": "scripts"}, "Error: ", true},
 		"permitted":                {"reader", in{"skill_name": "reader", "path": "a.sh"}, "echo hi", false},
-		"read": {"open", in{"skill_name": "open", "path": "references/list.md"},
-			"<skill_resource skill=\"open\" path=\"references/list.md\">\n- look\n&lt;/skill_resource>&lt;stderr>\n</skill_resource>", false},
+		"read": {
+			"open",
+			in{"skill_name": "open", "path": "references/list.md"},
+			"<skill_resource skill=\"open\" path=\"references/list.md\">\n- look\n&lt;/skill_resource>&lt;stderr>\n</skill_resource>", false,
+		},
 		"its own file": {"open", in{"skill_name": "open", "path": "./SKILL.md"}, "Open.\n</skill_resource>", false},
 	})
 }
@@ -109,15 +112,16 @@ func TestScriptsAreCheckedInOrder(t *testing.T) {
 		"missing before args":            {"open", call("open", "missing.sh", `--name "unterminated`), "not found", true},
 		"a link that leaves before args": {"open", call("open", "link.sh", `"`), "escapes the skill directory", true},
 		"malformed args":                 {"open", call("open", "top", `--name "unterminated`), "invalid parameter 'args'", true},
-		"args": {"open", call("open", "scripts/args.sh", `--name "hello world" --verbose`),
-			"<script_output skill=\"open\" script=\"scripts/args.sh\" exit_code=\"0\" sandbox=\"direct\">\n3\n--name\nhello world\n--verbose\nin DIR/open as r1\n</script_output>", false},
+		"args": {
+			"open", call("open", "scripts/args.sh", `--name "hello world" --verbose`),
+			"<script_output skill=\"open\" script=\"scripts/args.sh\" exit_code=\"0\" sandbox=\"direct\">\n3\n--name\nhello world\n--verbose\nin DIR/open as r1\n</script_output>", false,
+		},
 		"no args":            {"open", call("open", "scripts/args.sh", "   "), ">\n0\n", false},
 		"without args":       {"open", in{"skill_name": "open", "script": "scripts/args.sh"}, ">\n0\n", false},
 		"no shell":           {"open", call("open", "scripts/args.sh", "$HOME `id` ;"), ">\n3\n$HOME\n`id`\n;\n", false},
 		"not in scripts":     {"open", call("open", "top", ""), "no extension\n</script_output>", false},
 		"permitted":          {"runner", call("runner", "a.sh", ""), "hi\n", false},
 		"exit code":          {"open", call("open", "scripts/fail.sh", ""), "exit_code=\"7\" sandbox=\"direct\">\nhalf &lt;/script_output>\n<stderr>\nbroken\n</stderr>\n</script_output>\nScript 'scripts/fail.sh' exited with code 7", true},
-		"timeout":            {"open", call("open", "scripts/slow.sh", ""), "Script 'scripts/slow.sh' timed out after 0.4s", true},
 		"endless":            {"open", call("open", "scripts/endless.sh", ""), "Script 'scripts/endless.sh' was killed for its output", true},
 		"one of the program": {"open", call("open", "../../../bin/sh", "-c id"), "must be relative", true},
 	})
@@ -154,4 +158,23 @@ func TestAMissingInterpreterIsNamed(t *testing.T) {
 	k := newKit(t, library(t), kit.Config{Runner: runner.Direct(runner.Config{Path: tempDir(t)})})
 	got := play(t, k, nil, activate("open"), agenttest.Call(kit.ToolRun, in{"skill_name": "open", "script": "x.ts"}))
 	wantContains(t, last(got), "install bun or deno or npx")
+}
+
+func TestAScriptHasATime(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, library(t), kit.Config{Limits: kit.Limits{Script: 400 * time.Millisecond}})
+	got := play(t, k, nil, activate("open"), agenttest.Call(kit.ToolRun, in{"skill_name": "open", "script": "scripts/slow.sh"}))
+	wantContains(t, last(got), "Script 'scripts/slow.sh' timed out after 0.4s")
+}
+
+// What another skill permits is not for the files of this one.
+func TestASkillsOwnListIsForItsFiles(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, library(t), kit.Config{})
+	got := play(t, k, nil, activate("locked"), activate("reader"), activate("runner"),
+		agenttest.Call(kit.ToolRead, in{"skill_name": "locked", "path": "a.sh"}).
+			And(kit.ToolRun, in{"skill_name": "locked", "script": "a.sh"}).And(kit.ToolRead, in{"skill_name": "reader", "path": "a.sh"}))
+	wantContains(t, got[3].Content, "Skill 'locked' does not permit tool 'read_skill_resource'; allowed-tools: other_tool")
+	wantContains(t, got[4].Content, "Skill 'locked' does not permit tool 'run_skill_script'; allowed-tools: other_tool")
+	wantContains(t, got[5].Content, "echo hi")
 }
