@@ -279,3 +279,16 @@ func TestDelegatesAreRegisteredByName(t *testing.T) {
 	wantKind(t, d.Register("", compose.Stub("x")), compose.KindInvalidArgument)
 	wantKind(t, d.Register("x", nil), compose.KindInvalidArgument)
 }
+
+// An agent that delegates to itself ends with an error, and not with the process.
+func TestDelegatesThatGoInCirclesEnd(t *testing.T) {
+	t.Parallel()
+	set := tools(t)
+	a := chain(t, compose.AgentConfig{}, set, using("s", "self"))
+	self, err := compose.DelegateTool("self", "", compose.InProcess(a))
+	noErr(t, err)
+	noErr(t, set.Register(self))
+	if _, err := a.Step(t.Context(), begin()); protocol.CodeOf(err) != protocol.CodeQuotaExceeded {
+		t.Errorf("got %v", err)
+	}
+}

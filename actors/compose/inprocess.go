@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 
@@ -20,6 +21,12 @@ const (
 	DefaultEntity    = "delegate"
 	DefaultPartition = "default"
 )
+
+// MaxDelegation is how many delegates of this process may be at work for each other. One more is an error with the code
+// quota_exceeded: it is most likely one that delegates to itself.
+const MaxDelegation = 32
+
+type delegationKey struct{}
 
 // InProcess is an agent of this process as an executor: one step over the investigation that InvestigationFrom makes of the
 // arguments. Its output is {"delegate_kind":"in_process", "agent": name, "result": StepResult, "context": the investigation
@@ -37,6 +44,12 @@ func (inProcess) Repeatable() bool { return true }
 
 // Invoke implements Executor.
 func (p inProcess) Invoke(ctx context.Context, args json.RawMessage) (tool.Result, error) {
+	depth, _ := ctx.Value(delegationKey{}).(int)
+	if depth == MaxDelegation {
+		return tool.Result{}, protocol.NewError(protocol.CodeQuotaExceeded,
+			fmt.Sprintf("more than %d delegates of this process are at work for each other", MaxDelegation))
+	}
+	ctx = context.WithValue(ctx, delegationKey{}, depth+1)
 	inv, err := InvestigationFrom(args)
 	if err != nil {
 		return tool.Result{}, err

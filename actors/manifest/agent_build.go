@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,7 +20,9 @@ import (
 )
 
 // agent makes an operator that asks a model.
-func (m *Manifest) agent(name string, o Operator, p provider.Provider, deps Deps) (protocol.Operator, error) {
+func (m *Manifest) agent(
+	ctx context.Context, name string, o Operator, p provider.Provider, deps Deps,
+) (protocol.Operator, error) {
 	cfg := agent.Config{
 		Name: name, Provider: p, Model: o.Model, System: o.System, MaxTokens: o.MaxTokens,
 		Temperature: o.Temperature, Limits: o.Limits.limits(), Options: o.options(), Logger: deps.Logger,
@@ -59,7 +62,7 @@ func (m *Manifest) agent(name string, o Operator, p provider.Provider, deps Deps
 			return nil, err
 		}
 	}
-	if cfg, err = m.equip(name, cfg, o, deps); err != nil {
+	if cfg, err = m.equip(ctx, name, cfg, o, deps); err != nil {
 		return nil, err
 	}
 	return agent.New(deps.config(name, cfg))

@@ -298,7 +298,7 @@ func TestSchemaFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = m.Register(newRegistry(), manifest.Deps{})
+		err = m.Register(t.Context(), newRegistry(), manifest.Deps{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("%s: error %v, want %s", file, err, want)
 		}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -48,9 +49,9 @@ type Registry interface {
 	RegisterEffect(effectType string, e effect.Executor, opts effect.Options) error
 }
 
-// Register makes everything that the manifest names and registers it at r. Nothing is asked of any model or server. Each
-// provider is made once, so that its limits are those of all operators together.
-func (m *Manifest) Register(r Registry, deps Deps) error {
+// Register makes everything that the manifest names and registers it at r. Nothing is asked of any model or server; skills are
+// looked for, until ctx ends. Each provider is made once, so that its limits are those of all operators together.
+func (m *Manifest) Register(ctx context.Context, r Registry, deps Deps) error {
 	if deps.Logger == nil {
 		deps.Logger = zap.NewNop()
 	}
@@ -60,7 +61,7 @@ func (m *Manifest) Register(r Registry, deps Deps) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Operators)) {
 		o := m.Operators[name]
-		op, err := m.operator(name, o, providers, deps)
+		op, err := m.operator(ctx, name, o, providers, deps)
 		if err != nil {
 			return m.errorAt(err, "operators", name)
 		}
@@ -133,7 +134,9 @@ func (m *Manifest) command(c []string) []string {
 	return c
 }
 
-func (m *Manifest) operator(name string, o Operator, providers map[string]provider.Provider, deps Deps) (protocol.Operator, error) {
+func (m *Manifest) operator(
+	ctx context.Context, name string, o Operator, providers map[string]provider.Provider, deps Deps,
+) (protocol.Operator, error) {
 	switch {
 	case o.Kind == kindExec:
 		return command.Operator(command.Spec{Command: m.command(o.Command), Dir: m.dir}), nil
@@ -148,7 +151,7 @@ func (m *Manifest) operator(name string, o Operator, providers map[string]provid
 	case o.composed():
 		return m.compose(name, o, deps)
 	}
-	return m.agent(name, o, providers[o.Provider], deps)
+	return m.agent(ctx, name, o, providers[o.Provider], deps)
 }
 
 func (l *Limits) limits() agent.Limits {

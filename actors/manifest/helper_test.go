@@ -84,7 +84,7 @@ func bedIn(t testing.TB, dir, in string, cfg bedConfig) *bus.Conn {
 		t.Fatal(err)
 	}
 	atEnd(t, n.Stop)
-	if err := m.Register(n, manifest.Deps{Dispatcher: bus.NewDispatcher(conn), State: cfg.state, Logger: cfg.logger}); err != nil {
+	if err := m.Register(t.Context(), n, manifest.Deps{Dispatcher: bus.NewDispatcher(conn), State: cfg.state, Logger: cfg.logger}); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Start(testContext(t)); err != nil {

@@ -235,7 +235,7 @@ func TestExampleOfTheDocumentation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := m.Register(r, manifest.Deps{Providers: script, State: memory.New(memory.Config{}), Home: dir}); err != nil || len(r.operators) != len(m.Operators) {
+	if err := m.Register(t.Context(), r, manifest.Deps{Providers: script, State: memory.New(memory.Config{}), Home: dir}); err != nil || len(r.operators) != len(m.Operators) {
 		t.Errorf("%d operators registered, %v", len(r.operators), err)
 	}
 }
@@ -247,7 +247,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRegistry()
-	if err := m.Register(r, manifest.Deps{}); err != nil {
+	if err := m.Register(t.Context(), r, manifest.Deps{}); err != nil {
 		t.Fatal(err)
 	}
 	if r.operators["assistant"] == nil {
@@ -295,7 +295,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if err := m.Register(newRegistry(), manifest.Deps{}); err != nil && !located.MatchString(err.Error()) {
+		if err := m.Register(t.Context(), newRegistry(), manifest.Deps{}); err != nil && !located.MatchString(err.Error()) {
 			t.Errorf("register: %q is not one line FILE:LINE: TEXT", err)
 		}
 	})

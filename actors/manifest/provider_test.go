@@ -240,7 +240,7 @@ operators:
 	} {
 		t.Run(tc.keys, func(t *testing.T) {
 			t.Parallel()
-			err := parse(t, strings.Replace(wrappers, "KEYS", tc.keys, 1)).Register(newRegistry(), manifest.Deps{})
+			err := parse(t, strings.Replace(wrappers, "KEYS", tc.keys, 1)).Register(t.Context(), newRegistry(), manifest.Deps{})
 			want := `there is a money limit, but the price of model "` + tc.unknown + `" is not known`
 			if (err != nil) != (tc.unknown != "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %s", err, want)

@@ -66,7 +66,7 @@ func TestRegister(t *testing.T) {
 	t.Parallel()
 	m := parse(t, all)
 	r := newRegistry()
-	if err := m.Register(r, manifest.Deps{}); err != nil {
+	if err := m.Register(t.Context(), r, manifest.Deps{}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"one", "script", "time", "writer", "mail", "plain"}; !slices.Equal(r.order, want) {
@@ -133,7 +133,7 @@ func TestRegisterFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = m.Register(newRegistry(), manifest.Deps{})
+			err = m.Register(t.Context(), newRegistry(), manifest.Deps{})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Fatalf("error is\n  %v\nwant\n  dir/x.yaml:%s", err, tc.want)
 			}
@@ -146,7 +146,7 @@ func TestRegisterFails(t *testing.T) {
 		"operators.a": "operators:\n  a: {kind: exec, command: [x]}\n",
 		"effects.a":   "effects:\n  a: {kind: exec, command: [x]}\n",
 	} {
-		err := parse(t, in).Register(r, manifest.Deps{})
+		err := parse(t, in).Register(t.Context(), r, manifest.Deps{})
 		if want := "dir/x.yaml:2: " + section + ": taken"; err == nil || err.Error() != want || !errors.Is(err, r.refuse) {
 			t.Errorf("error %v, want %s", err, want)
 		}
@@ -156,7 +156,7 @@ func TestRegisterFails(t *testing.T) {
 func TestWithStateEverythingIsThere(t *testing.T) {
 	t.Parallel()
 	in := model + "operators:\n  a: {provider: main, tools: [recall, remember, clock, {tool: clock, as: time}, {operator: elsewhere}]}\n"
-	if err := parse(t, in).Register(newRegistry(), manifest.Deps{State: memory.New(memory.Config{})}); err != nil {
+	if err := parse(t, in).Register(t.Context(), newRegistry(), manifest.Deps{State: memory.New(memory.Config{})}); err != nil {
 		t.Error(err)
 	}
 }
@@ -186,7 +186,7 @@ operators:
 		t.Fatal(err)
 	}
 	r := newRegistry()
-	if err := m.Register(r, manifest.Deps{}); err != nil {
+	if err := m.Register(t.Context(), r, manifest.Deps{}); err != nil {
 		t.Fatal(err)
 	}
 	real, err := filepath.EvalSymlinks(dir)

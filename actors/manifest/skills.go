@@ -148,11 +148,11 @@ func (o Operator) validateSkills() error {
 const probeTime = 30 * time.Second
 
 // equip gives an agent its skills.
-func (m *Manifest) equip(name string, cfg agent.Config, o Operator, deps Deps) (agent.Config, error) {
+func (m *Manifest) equip(ctx context.Context, name string, cfg agent.Config, o Operator, deps Deps) (agent.Config, error) {
 	if len(o.Skills) == 0 {
 		return cfg, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	policy := o.SkillPolicy
 	if policy == nil {

@@ -3,9 +3,13 @@ package tool_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/skelegent/skelegent-go/actors/compose"
 	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
@@ -75,5 +79,54 @@ func TestTheAnswerOfARemoteTool(t *testing.T) {
 	res, err := answered(t, out, nil)
 	if protocol.CodeOf(err) != protocol.CodeToolError || res.Cost == nil || res.Cost.Text() != "0.5" || res.Output != nil {
 		t.Errorf("got %+v, %v", res, err)
+	}
+}
+
+// A tool of another node that is registered here under its own name, dots and all, cannot be told from the tool itself.
+func TestARemoteToolInARegistryIsTheToolItself(t *testing.T) {
+	t.Parallel()
+	meta := protocol.ToolMetadata{
+		Name: "math.add", Description: "Adds.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}`),
+	}
+	add, err := tool.Raw(meta, func(_ context.Context, in json.RawMessage) (tool.Result, error) {
+		var n struct{ A, B int }
+		if err := json.Unmarshal(in, &n); err != nil {
+			return tool.Result{}, err
+		}
+		return tool.Result{Output: json.RawMessage(strconv.Itoa(n.A + n.B))}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := protocol.DispatcherFunc(func(ctx context.Context, _ protocol.OperatorID, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
+		return tool.AsOperator(add).Execute(ctx, in)
+	})
+	far, err := tool.Remote(meta, d, "adder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := compose.NewTools(add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guest, err := compose.NewTools(far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(host.Schemas(), guest.Schemas()); d != "" {
+		t.Error(d)
+	}
+	for args, want := range map[string]string{`{"a":2,"b":3}`: "5", `{"a":10,"b":32}`: "42", `null`: "0", `[1]`: "invalid_input", `"x"`: "invalid_input"} {
+		for name, tools := range map[string]*compose.Tools{"here": host, "there": guest} {
+			res, err := tools.Invoke(t.Context(), "math.add", json.RawMessage(args))
+			got := string(res.Output)
+			if err != nil {
+				got = string(protocol.CodeOf(err))
+			}
+			if got != want {
+				t.Errorf("%s %s: got %s, %v, want %s", name, args, got, err, want)
+			}
+		}
 	}
 }

@@ -82,7 +82,7 @@ func startHost(ctx context.Context, cfg hostConfig) (_ *host, err error) {
 		if cfg.skills != nil {
 			cfg.skills(&deps)
 		}
-		if err := cfg.manifest.Register(h.node, deps); err != nil {
+		if err := cfg.manifest.Register(ctx, h.node, deps); err != nil {
 			return nil, err
 		}
 	}

@@ -47,7 +47,7 @@ agent has the tools that the record names, no rules, and the usual limits.`,
 		}
 		cfg := agent.Config{Name: string(r.Operator)}
 		if file != "" {
-			if cfg, err = a.configOf(file, cmp.Or(operator, string(r.Operator))); err != nil {
+			if cfg, err = a.configOf(cmd.Context(), file, cmp.Or(operator, string(r.Operator))); err != nil {
 				return err
 			}
 		}
@@ -104,7 +104,7 @@ func readRecord(file string) (*record.Run, error) {
 }
 
 // configOf returns what an operator of a manifest is made of.
-func (a *app) configOf(file, operator string) (agent.Config, error) {
+func (a *app) configOf(ctx context.Context, file, operator string) (agent.Config, error) {
 	m, err := manifest.Load(file)
 	if err != nil {
 		return agent.Config{}, err
@@ -125,7 +125,7 @@ func (a *app) configOf(file, operator string) (agent.Config, error) {
 	for name := range m.Providers {
 		deps.Providers[name] = mute{}
 	}
-	if err := m.Register(ignored{}, deps); err != nil {
+	if err := m.Register(ctx, ignored{}, deps); err != nil {
 		return agent.Config{}, err
 	}
 	cfg, ok := found[operator]
