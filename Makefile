@@ -46,7 +46,7 @@ chaos: ## Five nodes and three servers as processes that are killed and stopped 
 
 .PHONY: bench
 bench: ## Benchmarks, each beside its floor in the same process
-	$(GO) test -run XXX -bench . -benchmem -benchtime $(BENCHTIME) ./actors ./actors/agent ./actors/internal/actorx ./bus/runlog ./protocol ./state/kv
+	$(GO) test -run XXX -bench . -benchmem -benchtime $(BENCHTIME) ./actors ./actors/agent ./actors/compose/... ./actors/skill/... ./actors/internal/actorx ./bus/runlog ./protocol ./state/kv
 	$(GO) test -count=1 -v -run 'TestRatio|TestDurableRatio|TestControlRatio|TestManyRuns' ./actors -ratio $(BENCHTIME)
 
 .PHONY: fuzz

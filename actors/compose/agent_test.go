@@ -384,3 +384,27 @@ func TestASkillThatFailsLeavesTheConfidenceInItsRange(t *testing.T) {
 	wantKind(t, err, compose.KindSkillFailed)
 	same(t, "confidence", 1.0, inv.Confidence)
 }
+
+// An investigation that nobody could read any more is the failure of the skill that made it so.
+func TestAnInvestigationStaysReadable(t *testing.T) {
+	t.Parallel()
+	detail := json.RawMessage(`"` + strings.Repeat("x", compose.MaxDetail-2) + `"`)
+	for n, want := range map[int]protocol.ErrorKind{60: "", 70: compose.KindSkillFailed} {
+		grows := compose.NewSkill("grows", func(_ context.Context, inv *investigation, _ *registry) (outcome, error) {
+			for range n {
+				inv.AddEvidence(compose.Evidence{SourceSkill: "grows", Label: "more", Detail: detail})
+			}
+			return compose.Noop(), nil
+		})
+		inv := begin()
+		_, err := chain(t, compose.AgentConfig{}, tools(t), grows).Step(t.Context(), inv)
+		if compose.KindOf(err) != want {
+			t.Errorf("%d: got %v", n, err)
+		}
+		raw, err := protocol.Marshal(inv)
+		noErr(t, err)
+		if err := json.Unmarshal(raw, &investigation{}); (err == nil) != (want == "") {
+			t.Errorf("%d: %d bytes are read with %v", n, len(raw), err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skelegent/skelegent-go/actors/compose"
+	"github.com/skelegent/skelegent-go/actors/run"
 	"github.com/skelegent/skelegent-go/actors/step"
 	"github.com/skelegent/skelegent-go/actors/step/steptest"
 	"github.com/skelegent/skelegent-go/actors/tool"
@@ -116,4 +117,34 @@ func TestABudgetIsTheSameBehindAWait(t *testing.T) {
 		}
 		same(t, "limit "+limit, []string{want}, seen)
 	}
+}
+
+// Children of a durable run get no more than what is left when they begin.
+func TestRemoteDelegatesGetWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	far, err := tool.Remote(protocol.ToolMetadata{Name: "far"}, nil, "other")
+	noErr(t, err)
+	var seen []string
+	op := protocol.OperatorFunc(func(ctx context.Context, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+		if _, err := compose.Remote(nil, "coder").Invoke(ctx, nil); err != nil {
+			return protocol.OperatorOutput{}, err
+		}
+		if _, err := tool.Call(ctx, far, nil); err != nil {
+			return protocol.OperatorOutput{}, err
+		}
+		_, err := compose.Remote(nil, "coder").Invoke(ctx, nil)
+		return protocol.Reply(""), err
+	})
+	r := beginRun(steptest.Config{
+		Budget: new(protocol.MustDecimal("10")),
+		Children: func(_ context.Context, c run.Child, _ protocol.OperatorInput) (protocol.OperatorOutput, error) {
+			seen = append(seen, c.Budget.Text())
+			out := protocol.Reply("1")
+			out.Metadata.Cost = protocol.MustDecimal("4")
+			return out, nil
+		},
+	})
+	_, err = r.Finish(t.Context(), func() protocol.Operator { return op }, nil)
+	noErr(t, err)
+	same(t, "budgets", []string{"10", "6", "2"}, seen)
 }

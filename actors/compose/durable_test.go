@@ -231,3 +231,30 @@ func TestTheFailureOfARemoteDelegateInADurableRun(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+func TestCostsBelowNestedDelegatesAreRecordedOnce(t *testing.T) {
+	t.Parallel()
+	finish := func(kill func(*steptest.Run)) (string, *steptest.Run) {
+		c := &counting{calls: map[string]int{}}
+		nest := func(name string, x tool.Tool) tool.Tool {
+			a := chain(t, compose.AgentConfig{}, tools(t, x), using("s", x.Metadata().Name))
+			d, err := compose.DelegateTool(name, "", compose.InProcess(a))
+			noErr(t, err)
+			return d
+		}
+		d := nest("outer", nest("inner", c.tool(t, "a", nil, tool.Repeatable())))
+		a := chain(t, compose.AgentConfig{}, tools(t, d), using("s", "outer"))
+		r := beginRun(steptest.Config{})
+		kill(r)
+		out, err := r.Finish(t.Context(), func() protocol.Operator { return stepping(a) }, nil)
+		noErr(t, err)
+		return out.Metadata.Cost.Text(), r
+	}
+	_, r := finish(func(*steptest.Run) {})
+	same(t, "cost", "0.1", r.Fold().Cost.Text())
+	for at, kill := range steptest.Kills(r.Records()) {
+		got, r := finish(kill)
+		if got != "0.1" || r.Fold().Cost.Text() != "0.1" {
+			t.Errorf("%s: output %s, run %s", at, got, r.Fold().Cost.Text())
+		}
+	}
+}

@@ -102,7 +102,7 @@ func (inv *Investigation) Clone() *Investigation {
 
 // Limits of an investigation. One that is beyond them is not read, and no agent works on it. Lengths are in bytes.
 const (
-	MaxInvestigation = 4 << 20 // as JSON
+	MaxInvestigation = 4 << 20 // as JSON, or of all the texts and values in it together
 	MaxSignals       = 1_000
 	MaxEvidence      = 1_000
 	MaxPending       = 100
@@ -137,7 +137,26 @@ func (inv *Investigation) Validate() error {
 			return err
 		}
 	}
-	return inv.validateLists()
+	if err := inv.validateLists(); err != nil {
+		return err
+	}
+	return within("bytes", inv.size(), MaxInvestigation)
+}
+
+// size is how many bytes the texts and the values in the lists have.
+func (inv *Investigation) size() (n int) {
+	for _, s := range inv.Signals {
+		n += len(s)
+	}
+	for _, e := range inv.Evidence {
+		n += len(e.SourceSkill) + len(e.Label) + len(e.Detail)
+	}
+	for _, a := range inv.Pending {
+		if a, ok := a.(InvokeTool); ok {
+			n += len(a.Tool) + len(a.Args)
+		}
+	}
+	return n
 }
 
 func (inv *Investigation) validateLists() error {

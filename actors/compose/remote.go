@@ -57,9 +57,13 @@ func (r remote) Invoke(ctx context.Context, args json.RawMessage) (tool.Result, 
 
 func (r remote) dispatch(ctx context.Context, in protocol.OperatorInput) (protocol.OperatorOutput, error) {
 	next := protocol.NextCall(ctx)
-	if _, durable := step.InfoFrom(ctx); !durable {
+	info, durable := step.InfoFrom(ctx)
+	if !durable {
 		next.TakeEffects = true
 		return r.dispatcher.Dispatch(protocol.WithCall(ctx, next), r.id, in)
+	}
+	if left := info.Left(); left != nil && next.Budget != nil && left.LessThan(next.Budget.Decimal) {
+		next.Budget = left // the call's may be what was left when the run went on
 	}
 	opts := []step.CallOption{step.TakeEffects()}
 	if next.Budget != nil {

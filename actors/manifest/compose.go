@@ -50,6 +50,7 @@ type Link struct {
 	Tool        string           `yaml:"tool"`     // one of the chain's tools
 	Operator    *Member          `yaml:"operator"` // asked with the investigation
 	Args        JSON             `yaml:"args"`     // in place of the investigation
+	Apply       bool             `yaml:"apply"`    // the tool's result may change the investigation; an operator's always may
 	Confidence  *Delta           `yaml:"confidence"`
 	Signals     []compose.Signal `yaml:"signals"`
 	Evidence    string           `yaml:"evidence"`
@@ -68,7 +69,7 @@ func (l *Link) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	case yaml.MappingNode:
 		type plain Link
-		return decodeMapping(n, (*plain)(l), "id", "description", "when", "unless", "tool", "operator", "args", "confidence",
+		return decodeMapping(n, (*plain)(l), "id", "description", "when", "unless", "tool", "operator", "args", "apply", "confidence",
 			"signals", "evidence", "then")
 	default:
 		return errorOf(n, "a link must be the name of a skill or a mapping with an id")
@@ -219,7 +220,7 @@ func (m *Manifest) validateLink(o Operator, l Link) error {
 func (l Link) config() serve.LinkConfig {
 	cfg := serve.LinkConfig{
 		ID: l.ID, Description: l.Description, When: l.When, Unless: l.Unless, Tool: l.Tool, Signals: l.Signals,
-		Evidence: l.Evidence, Then: serve.Then(l.Then),
+		Evidence: l.Evidence, Then: serve.Then(l.Then), Apply: l.Apply || l.Operator != nil,
 	}
 	if l.Args != nil {
 		cfg.Args = json.RawMessage(l.Args)

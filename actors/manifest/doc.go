@@ -118,7 +118,7 @@
 //	    tools: [clock]
 //	    links:
 //	      - {id: known, when: [hash.match], confidence: 0.4, signals: [bad], evidence: Known bad hash}
-//	      - {id: seen, when: [bad], tool: clock, args: {}}    # the result becomes evidence; args: the investigation if not given
+//	      - {id: seen, when: [bad], tool: clock, args: {}}    # its result becomes evidence, or is applied with apply: true
 //	      - {id: judged, unless: [quiet], operator: judge}    # asked with the investigation; what it answers is applied
 //	      - {id: over, when: [certain], then: conclude}       # or discard: the links behind it are skipped
 //	    keep_going: false                 # unless this is true

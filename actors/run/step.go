@@ -33,6 +33,8 @@ type Entry struct {
 	Error  *protocol.Error `json:"error,omitempty"`
 	// Cost is what the step spent, in USD; nil for nothing.
 	Cost *protocol.Decimal `json:"cost,omitempty"`
+	// Below is what the steps within it spent, which they have recorded themselves; nil for nothing.
+	Below *protocol.Decimal `json:"below,omitempty"`
 	// Signals are those that the step took, by their sequences; Inputs the runs of queued inputs that it took.
 	Signals []uint64         `json:"signals,omitempty"`
 	Inputs  []protocol.RunID `json:"inputs,omitempty"`

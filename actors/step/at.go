@@ -110,6 +110,9 @@ func (a At) Run(ctx context.Context, s Spec, fn func(context.Context) (run.Entry
 	below := inner.spent()
 	a.in.spend(&protocol.Decimal{Decimal: below})
 	e.Cost = own(e.Cost, below)
+	if !below.IsZero() { // for who finds the step, and not those within
+		e.Below = &protocol.Decimal{Decimal: below}
+	}
 	return a.record(ctx, s.Kind, s.Name, e)
 }
 
@@ -193,6 +196,7 @@ func (a At) read(ctx context.Context) (run.Entry, bool, error) {
 
 // lookup returns what the log has of the step, and refuses another step's.
 func (a At) lookup(ctx context.Context, kind run.StepKind, name string) (run.Entry, bool, error) {
+	again := a.done.Path != "" // who looks twice at a place spends once
 	e, found, err := a.read(ctx)
 	switch {
 	case err != nil:
@@ -200,8 +204,9 @@ func (a At) lookup(ctx context.Context, kind run.StepKind, name string) (run.Ent
 	case found && (e.Step != kind || e.Name != name):
 		return run.Entry{}, false, a.in.leave(otherStep(e, kind, name))
 	}
-	if found && !e.Begun {
+	if found && !e.Begun && !again {
 		a.in.spend(e.Cost)
+		a.in.spend(e.Below)
 	}
 	return e, found, nil
 }

@@ -56,14 +56,23 @@ func FromOperator(name, description string, d protocol.Dispatcher, id protocol.O
 func dispatch(
 	ctx context.Context, d protocol.Dispatcher, id protocol.OperatorID, in protocol.OperatorInput,
 ) (protocol.OperatorOutput, error) {
-	if _, durable := step.InfoFrom(ctx); !durable {
+	info, durable := step.InfoFrom(ctx)
+	if !durable {
 		return d.Dispatch(ctx, id, in)
 	}
 	var opts []step.CallOption
-	if budget := protocol.NextCall(ctx).Budget; budget != nil {
+	if budget := remaining(info, protocol.NextCall(ctx).Budget); budget != nil {
 		opts = append(opts, step.Budget(*budget))
 	}
 	return step.Call(ctx, string(id), id, in, opts...)
+}
+
+// remaining is what of a call's budget is left: it may be of when the run went on.
+func remaining(info step.Info, budget *protocol.Decimal) *protocol.Decimal {
+	if left := info.Left(); left != nil && budget != nil && left.LessThan(budget.Decimal) {
+		return left
+	}
+	return budget
 }
 
 // dispatchError keeps the code but not the kind of err, so that what the child calls a halt or a bad tool input is not

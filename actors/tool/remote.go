@@ -39,13 +39,14 @@ func dispatchTaking(
 	ctx context.Context, d protocol.Dispatcher, id protocol.OperatorID, in protocol.OperatorInput,
 ) (protocol.OperatorOutput, error) {
 	call := protocol.NextCall(ctx)
-	if _, durable := step.InfoFrom(ctx); !durable {
+	info, durable := step.InfoFrom(ctx)
+	if !durable {
 		call.TakeEffects = true
 		return d.Dispatch(protocol.WithCall(ctx, call), id, in)
 	}
 	opts := []step.CallOption{step.TakeEffects()}
-	if call.Budget != nil {
-		opts = append(opts, step.Budget(*call.Budget))
+	if budget := remaining(info, call.Budget); budget != nil {
+		opts = append(opts, step.Budget(*budget))
 	}
 	return step.Call(ctx, string(id), id, in, opts...)
 }

@@ -39,7 +39,7 @@ func newSkills(a *app) *cobra.Command {
 		Long: `Look at, check, run and trust Agent Skills: directories with a SKILL.md. None of this needs a server.
 
 Skills are found in ./skills and ./.agents/skills of a project, in ~/.agents/skills, and in directories that are named. Of
-two with one name the one of the project is kept, then the one of the user.
+two with one name the one of the project is kept, then the one of the user; but one that is trusted before one that is not.
 
 What the skills of a project bring, scripts, commands and hooks, is run only if its directory was trusted.`,
 		Example: `  skelegent skills ls
@@ -130,18 +130,18 @@ func (a *app) home() string {
 	return a.getenv("HOME")
 }
 
-// discoverSkills finds the skills of the scopes.
-func (a *app) discoverSkills(cmd *cobra.Command, f *skillScopes) (*skill.Catalogue, error) {
+// discoverSkills finds the skills of the scopes, as an agent does: one that is not trusted hides none that is.
+func (a *app) discoverSkills(cmd *cobra.Command, f *skillScopes, known *trust.Store) (*skill.Catalogue, error) {
 	scopes, err := f.scopes(cmd, a.home())
 	if err != nil {
 		return nil, err
 	}
-	return skill.Discover(cmd.Context(), scopes, skill.Options{})
+	return skill.Discover(cmd.Context(), scopes, skill.Options{Yields: func(d skill.Descriptor) bool { return known.Check(d) != nil }})
 }
 
 // findSkill is the skill of that name.
-func (a *app) findSkill(cmd *cobra.Command, f *skillScopes, name string) (skill.Descriptor, *skill.Catalogue, error) {
-	found, err := a.discoverSkills(cmd, f)
+func (a *app) findSkill(cmd *cobra.Command, f *skillScopes, known *trust.Store, name string) (skill.Descriptor, *skill.Catalogue, error) {
+	found, err := a.discoverSkills(cmd, f, known)
 	if err != nil {
 		return skill.Descriptor{}, nil, err
 	}

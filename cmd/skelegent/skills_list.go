@@ -40,7 +40,7 @@ What is wrong with them is said on the standard error; a skill that cannot be us
 		if err != nil {
 			return err
 		}
-		found, err := a.discoverSkills(cmd, &scopes)
+		found, err := a.discoverSkills(cmd, &scopes, known)
 		if err != nil {
 			return err
 		}

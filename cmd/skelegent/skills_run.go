@@ -63,7 +63,7 @@ A script that fails is exit code 1 of this command, and its own exit code is sai
 		if err := runner.CheckPath(args[1]); err != nil {
 			return err
 		}
-		d, _, err := a.findSkill(cmd, &scopes, args[0])
+		d, _, err := a.findSkill(cmd, &scopes, known, args[0])
 		if err != nil {
 			return err
 		}

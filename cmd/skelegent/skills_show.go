@@ -39,7 +39,7 @@ With --prompt it is what a model is shown when it activates the skill, with the 
 		if err != nil {
 			return err
 		}
-		d, found, err := a.findSkill(cmd, &scopes, args[0])
+		d, found, err := a.findSkill(cmd, &scopes, known, args[0])
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,8 @@ func TestSkillsList(t *testing.T) {
 	w := newSkillWorld(t)
 	review := w.skill(t, "project/skills/review", "allowed-tools: Read Bash(git:*)", `paths: ["*.go"]`)
 	tea := w.skill(t, "home/.agents/skills/tea")
-	w.skill(t, "home/.agents/skills/review")
+	own := w.skill(t, "home/.agents/skills/review")
+	w.skill(t, "project/skills/lint", "allowed-tools: Read Bash(git:*)", `paths: ["*.go"]`)
 	vendor := w.skill(t, "vendor/coffee")
 
 	r := w.run(t, "ls", "--project", w.project, "--user", "--dir", filepath.Join(w.base, "vendor"))
@@ -94,7 +95,8 @@ func TestSkillsList(t *testing.T) {
 	}
 	want := [][]string{
 		{"coffee", "custom", "yes", "all", "any", vendor, "Does", "coffee."},
-		{"review", "project", "no", "Read", "Bash(git:*)", "*.go", review, "Does", "review."},
+		{"lint", "project", "no", "Read", "Bash(git:*)", "*.go", filepath.Join(w.project, "skills", "lint"), "Does", "lint."},
+		{"review", "user", "yes", "all", "any", own, "Does", "review."}, // the project's is not trusted
 		{"tea", "user", "yes", "all", "any", tea, "Does", "tea."},
 	}
 	if !slices.EqualFunc(got, want, slices.Equal[[]string]) {
@@ -102,9 +104,9 @@ func TestSkillsList(t *testing.T) {
 	}
 
 	w.run(t, "trust", w.project).want(t, exitDone, "trusted: "+w.project+"\n", "")
-	list := decode[skillList](t, w.run(t, "ls", "--project", w.project, "--json"))
-	if len(list.Skills) != 1 || !list.Skills[0].Trusted || list.Skills[0].Location != filepath.Join(review, "SKILL.md") ||
-		list.Skills[0].Scope != skill.SourceProject || !slices.Equal(list.Skills[0].AllowedTools, []string{"Read", "Bash(git:*)"}) {
+	list := decode[skillList](t, w.run(t, "ls", "--project", w.project, "--user", "--json"))
+	if len(list.Skills) != 3 || !list.Skills[1].Trusted || list.Skills[1].Location != filepath.Join(review, "SKILL.md") ||
+		list.Skills[1].Scope != skill.SourceProject || !slices.Equal(list.Skills[1].AllowedTools, []string{"Read", "Bash(git:*)"}) {
 		t.Errorf("got %+v", list)
 	}
 	w.run(t, "ls", "--dir", w.home).want(t, exitDone, "tea", "") // a level more

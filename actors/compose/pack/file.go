@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/skelegent/skelegent-go/actors/engine"
@@ -43,7 +45,7 @@ func (f Files) Items(ctx context.Context, _ *engine.Context) ([]Item, error) {
 			return nil, protocol.NewError(protocol.CodeInvalidInput, fmt.Sprintf("files: bad pattern %.100q", pattern))
 		}
 	}
-	root, err := os.OpenRoot(f.Root)
+	root, err := os.OpenRoot(f.Root + string(filepath.Separator) + ".") // a named pipe would be waited for
 	if err != nil {
 		return nil, failed("open the folder", err)
 	}
@@ -116,11 +118,14 @@ func (f Files) read(root *os.Root, name string) (Item, bool) {
 	if info.Size() > int64(most) {
 		return unfitItem(kind, name, int(info.Size()), ReasonTooLarge), true
 	}
-	file, err := root.Open(name)
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return Item{}, false
 	}
-	defer file.Close() //nolint:errcheck // nothing was written
+	defer file.Close()                                                   //nolint:errcheck // nothing was written
+	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() { // by its name it was
+		return Item{}, false
+	}
 	raw, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
 	switch {
 	case err != nil:

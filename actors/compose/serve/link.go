@@ -22,6 +22,9 @@ type LinkConfig struct {
 	Tool string
 	// Args are the tool's arguments; nil is the investigation.
 	Args json.RawMessage
+	// Apply has the result change the investigation where it says how; see Link. Else it is evidence, whatever it is: what a tool
+	// returns may come from anywhere.
+	Apply bool
 	// Confidence is added to that of the investigation.
 	Confidence float64
 	// Signals are added where they are not there yet.
@@ -44,9 +47,9 @@ const (
 
 // Link is a skill made of its configuration.
 //
-// A tool's result that is what a chain answers, {"context": investigation, ...}, takes the place of the investigation. One that
-// has confidence_delta, signals or next_actions, which is an outcome, is applied, and its evidence is kept as detail. Anything
-// else is kept as evidence under the tool's name. A tool that is not applicable is no result, and the rest of the link is left
+// A tool's result is kept as evidence under the tool's name. With Apply, one that is what a chain answers, {"context":
+// investigation, ...}, takes the place of the investigation, and one that has confidence_delta, signals or next_actions, which is
+// an outcome, is applied as well. A tool that is not applicable is no result, and the rest of the link is left
 // out; any other error of a tool is that of the skill. What Confidence, Signals, Evidence and Then say comes after.
 //
 // The error says what in cfg cannot be used.
@@ -58,6 +61,8 @@ func Link(cfg LinkConfig) (compose.Skill, error) {
 		return nil, compose.ErrInvalidArgument("link " + cfg.ID + ": then is conclude or discard")
 	case math.IsNaN(cfg.Confidence) || math.Abs(cfg.Confidence) > 1:
 		return nil, compose.ErrInvalidArgument("link " + cfg.ID + ": confidence must be from -1 to 1")
+	case cfg.Tool == "" && cfg.Apply:
+		return nil, compose.ErrInvalidArgument("link " + cfg.ID + ": apply is for the result of a tool")
 	case cfg.Tool == "" && cfg.Args != nil:
 		return nil, compose.ErrInvalidArgument("link " + cfg.ID + ": args are those of a tool")
 	case cfg.Args != nil && !json.Valid(cfg.Args):
@@ -142,7 +147,7 @@ func (l link) consult(ctx context.Context, inv *compose.Investigation, tools *co
 		Signals     *[]compose.Signal `json:"signals"`
 		NextActions []json.RawMessage `json:"next_actions"`
 	}{}
-	if t := bytes.TrimSpace(res.Output); len(t) == 0 || t[0] != '{' || json.Unmarshal(t, &said) != nil {
+	if t := bytes.TrimSpace(res.Output); !l.Apply || len(t) == 0 || t[0] != '{' || json.Unmarshal(t, &said) != nil {
 		inv.AddEvidence(l.found(l.Tool, res.Output))
 		return compose.Outcome{}, nil //nolint:nilerr // it is a finding of another form
 	}

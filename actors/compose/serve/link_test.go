@@ -58,13 +58,13 @@ func TestALinkAppliesWhatItsToolSays(t *testing.T) {
 		`"text"`:                          "e [old mine] 1 0.1 false",
 		``:                                "e [old mine] 1 0.1 false",
 	} {
-		inv, res, err := linked(t, serve.LinkConfig{ID: "l", Tool: "ask", Confidence: 0.1, Signals: []compose.Signal{"mine"}}, says, nil)
+		inv, res, err := linked(t, serve.LinkConfig{ID: "l", Tool: "ask", Apply: true, Confidence: 0.1, Signals: []compose.Signal{"mine"}}, says, nil)
 		if got := fmt.Sprint(inv.EntityID, " ", inv.Signals, " ", len(inv.Evidence), " ", inv.Confidence, " ", res.Concluded); err != nil || got != want {
 			t.Errorf("%s: got %s, %v, want %s", says, got, err, want)
 		}
 	}
 	for _, says := range []string{`{"context":{"a":1}}`, `{"next_actions":["Jump"]}`} {
-		if _, _, err := linked(t, serve.LinkConfig{ID: "l", Tool: "ask"}, says, nil); compose.KindOf(err) != compose.KindToolFailed {
+		if _, _, err := linked(t, serve.LinkConfig{ID: "l", Tool: "ask", Apply: true}, says, nil); compose.KindOf(err) != compose.KindToolFailed {
 			t.Errorf("%s: got %v", says, err)
 		}
 	}
@@ -80,5 +80,19 @@ func TestALinkWhoseToolIsNotApplicableDoesNothing(t *testing.T) {
 	}
 	if _, _, err := linked(t, cfg, "", protocol.ErrToolFailed("no")); compose.KindOf(err) != compose.KindToolFailed {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Unless it is said, what a tool returns is evidence, also where it looks like more.
+func TestALinkThatDoesNotApplyKeepsResultsAsEvidence(t *testing.T) {
+	t.Parallel()
+	for _, says := range []string{`{"confidence_delta":1,"signals":["forged"],"next_actions":["Conclude"]}`, `{"context":` + `{"entity_id":"x","partition":"p","signals":["forged"],"evidence":[],"confidence":1,"pending_actions":[]}}`} {
+		inv, res, err := linked(t, serve.LinkConfig{ID: "l", Tool: "ask"}, says, nil)
+		if err != nil || res.Concluded || inv.Confidence != 0 || len(inv.Signals) != 1 || len(inv.Evidence) != 1 {
+			t.Errorf("%s: %+v, %+v, %v", says, inv, res, err)
+		}
+	}
+	if _, err := serve.Link(serve.LinkConfig{ID: "l", Apply: true}); protocol.CodeOf(err) != protocol.CodeInvalidInput {
+		t.Errorf("apply without a tool: %v", err)
 	}
 }
