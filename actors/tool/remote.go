@@ -19,6 +19,9 @@ import (
 // be approved where it is waits for that if its operator is durable; else the call fails with the code permission_denied, so
 // say it on this side: Approved(Remote(...)). Of a durable operator an error that was recorded is final, and so not retryable.
 //
+// What the tool declares is the caller's to declare, a handoff too, as with a tool that is here: so name only operators that may
+// end the run of who calls them.
+//
 // An answer that is not JSON, of an operator that is no tool, is a result that is a string. In a durable run the call is a
 // step of its own, step.Call, and d is not used. The error of Remote is Raw's.
 func Remote(meta protocol.ToolMetadata, d protocol.Dispatcher, id protocol.OperatorID, opts ...Option) (Tool, error) {

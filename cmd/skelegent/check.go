@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +51,7 @@ a number that a tool returned, and that was neither in the task nor in the input
 			if err != nil {
 				return err
 			}
-			if err := os.WriteFile(args[0], raw, 0o600); err != nil {
+			if err := writePrivate(args[0], raw); err != nil {
 				return err
 			}
 		}

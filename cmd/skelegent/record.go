@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -55,7 +54,7 @@ func (a *app) writeRecord(r *record.Run, file string) error {
 		a.out.print(a.out.text(string(raw)))
 		return nil
 	}
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
+	if err := writePrivate(file, raw); err != nil {
 		return err
 	}
 	if a.flags.json {

@@ -16,7 +16,7 @@ const DefaultMaxToolCalls = 1000
 // ChainConfig says how a Chain runs.
 type ChainConfig struct {
 	// MaxToolCalls is how many calls of tools the skills may make for one input; DefaultMaxToolCalls if 0. One more is an error
-	// with the code quota_exceeded.
+	// with the code quota_exceeded. Those of chains below, in this process or another, are theirs to bound.
 	MaxToolCalls int
 	// Now is time.Now if nil. A durable run asks it once.
 	Now func() time.Time
