@@ -58,7 +58,7 @@ func Load(d Descriptor) (Content, error) {
 	if real, err := filepath.EvalSymlinks(d.Dir); err != nil || real != d.Dir {
 		return Content{}, missing(d.Name)
 	}
-	root, err := os.OpenRoot(d.Dir)
+	root, err := openDir(d.Dir)
 	if err != nil {
 		return Content{}, missing(d.Name).Because(err)
 	}
@@ -214,7 +214,7 @@ func escape(s string) string { return xmlEscaper.Replace(oneLine(s)) }
 
 // ownTags are the tags that tell a model what is a skill and what of one. White space and what is not seen may be anywhere in them.
 var ownTags = regexp.MustCompile(`(?i)<([\s\p{Z}\p{C}]*/?[\s\p{Z}\p{C}]*(?:` +
-	strings.Join([]string{"skill_content", "skill_resources?", "allowed_tools", "script_output"}, "|") + `))`)
+	strings.Join([]string{"skill_content", "skill_resources?", "allowed_tools", "script_output", "skill_hook"}, "|") + `))`)
 
 // neutral returns a text in which no such tag begins.
 func neutral(s string) string { return ownTags.ReplaceAllString(s, "&lt;$1") }

@@ -28,6 +28,9 @@ type Options struct {
 	// left out with a diagnostic, and hides no other of its name. It is where the skills of a project that is not trusted are
 	// kept out.
 	Allow func(Descriptor) bool
+	// Yields is asked for each skill that has the name of another: one for which it is true hides none for which it is not,
+	// wherever they are. So a project that is not trusted does not take the place of a guard of the user. Nil is false for all.
+	Yields func(Descriptor) bool
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -69,7 +72,8 @@ func Custom(dir string) Scope { return Scope{source: SourceCustom, base: dir, di
 
 // Discover finds the skills of the scopes. A skill is a directory with a SKILL.md; where there is none, the directories below are
 // looked through, but for those that hold no sources, such as .git and node_modules. Of two skills with one name the one of the
-// earlier scope is kept, of one scope that of the earlier directory, of one directory the one whose path comes first.
+// earlier scope is kept, of one scope that of the earlier directory, of one directory the one whose path comes first; but see
+// Options.Yields.
 //
 // Only front matters are read. A skill that cannot be used is left out, and the diagnostics of the catalogue say why; so do they
 // for one that is hidden by another, for links that are not followed and for limits that were met. A directory of a scope that is
@@ -81,6 +85,9 @@ func Discover(ctx context.Context, scopes []Scope, opts Options) (*Catalogue, er
 		return nil, err
 	}
 	c := newCatalogue()
+	hides := func(d, first Descriptor) bool {
+		return opts.Yields != nil && opts.Yields(first.clone()) && !opts.Yields(d.clone())
+	}
 	locations := map[string]bool{}
 	full := false
 	for _, scope := range scopes {
@@ -93,6 +100,9 @@ func Discover(ctx context.Context, scopes []Scope, opts Options) (*Catalogue, er
 			for _, s := range found {
 				switch {
 				case locations[s.d.Location]: // found by another way
+					if first := c.byName[s.d.Name]; s.ok && first.Location == s.d.Location && hides(s.d, first) {
+						c.byName[s.d.Name] = s.d
+					}
 					continue
 				case !s.ok:
 					c.note(s.all...)
@@ -106,6 +116,10 @@ func Discover(ctx context.Context, scopes []Scope, opts Options) (*Catalogue, er
 				case opts.Allow != nil && !opts.Allow(s.d.clone()):
 					at.Rule, at.Message = RuleNotAllowed, "the skill "+quoted(s.d.Name)+" is not allowed"
 					c.note(at)
+				case taken && hides(s.d, first):
+					at.File, at.Rule, at.Message = first.Location, RuleShadowed, "the skill "+quoted(s.d.Name)+" is hidden by "+oneLine(s.d.Location)
+					c.note(at)
+					c.byName[s.d.Name] = s.d
 				case taken:
 					at.Rule, at.Message = RuleShadowed, "the skill "+quoted(s.d.Name)+" is hidden by "+oneLine(first.Location)
 					c.note(at)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -147,10 +146,7 @@ func TestDiscoverIsNotFailedByOneBadSkill(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "dir", "SKILL.md"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	put(t, dir, "fifo/x", "")
-	if err := syscall.Mkfifo(filepath.Join(dir, "fifo", "SKILL.md"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	pipe(t, filepath.Join(dir, "fifo", "SKILL.md"))
 	put(t, dir, "secret", skillFile("secret", "x"))
 	link(t, filepath.Join(dir, "secret"), filepath.Join(dir, "link", "SKILL.md"))
 	link(t, "gone", filepath.Join(dir, "dangling", "SKILL.md"))

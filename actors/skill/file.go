@@ -15,6 +15,11 @@ import (
 // maxEntries is how many entries of one directory are looked at.
 const maxEntries = 10_000
 
+// openDir opens a directory. The dot at the end keeps a named pipe of its name from being opened, and waited for.
+func openDir(dir string) (*os.Root, error) { return os.OpenRoot(withDot(dir)) }
+
+func withDot(dir string) string { return dir + string(filepath.Separator) + "." }
+
 // openRegular opens a regular file of a directory for reading. It follows no link that leaves the directory, and does not wait for
 // a pipe that nobody writes to.
 func openRegular(root *os.Root, name string) (*os.File, *problem) {
@@ -68,7 +73,7 @@ func readHead(f io.Reader) (head []byte, complete bool, err error) {
 
 // readDir returns the entries of a directory, sorted by name, and whether there are more than are looked at.
 func readDir(root *os.Root, name string) (entries []fs.DirEntry, more bool, err error) {
-	f, err := root.Open(name)
+	f, err := root.Open(withDot(name))
 	if err != nil {
 		return nil, false, err
 	}

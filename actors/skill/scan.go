@@ -63,7 +63,7 @@ func (s Scope) scan(ctx context.Context, sub string, opts Options) ([]found, []D
 			}}, nil
 		}
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openDir(dir)
 	if err != nil {
 		return nil, nil, dirError(named, err)
 	}
@@ -173,7 +173,7 @@ func (s *scanner) probeAll(ctx context.Context, rels []string, deeper bool) ([]p
 
 // probe looks at one directory.
 func (s *scanner) probe(rel string, deeper bool) probed {
-	sub, err := s.root.OpenRoot(rel)
+	sub, err := s.root.OpenRoot(withDot(rel))
 	if err != nil {
 		return probed{below: s.unreadable(rel, err)}
 	}

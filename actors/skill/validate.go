@@ -31,7 +31,7 @@ func Validate(dir string) []Diagnostic {
 	}
 	v := validator{dir: abs}
 	v.file = filepath.Join(dir, FileName)
-	root, err := os.OpenRoot(dir)
+	root, err := openDir(dir)
 	if err != nil {
 		v.fail(0, RuleFileMissing, "the directory cannot be read: "+reason(err))
 		return v.all

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/skelegent/skelegent-go/actors/skill"
@@ -150,10 +149,7 @@ func TestValidateRefusesHooksFilesAndWhatIsNoFile(t *testing.T) {
 	if ds := skill.Validate(filepath.Join(dir, "dir")); !has(ds, skill.RuleFileKind) {
 		t.Error(ds)
 	}
-	put(t, dir, "fifo/x", "")
-	if err := syscall.Mkfifo(filepath.Join(dir, "fifo", "SKILL.md"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	pipe(t, filepath.Join(dir, "fifo", "SKILL.md"))
 	if ds := skill.Validate(filepath.Join(dir, "fifo")); !has(ds, skill.RuleFileKind) {
 		t.Error(ds)
 	}

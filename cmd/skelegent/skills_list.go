@@ -84,7 +84,7 @@ func (a *app) showSkills(rows []skillRow, ds []skill.Diagnostic) error {
 			trusted = "yes"
 		}
 		table[i] = []string{
-			r.Name, string(r.Scope), trusted, listCell(r.AllowedTools, "all"), listCell(r.Paths, "any"), r.Dir, visible(r.Description),
+			r.Name, string(r.Scope), trusted, listCell(r.AllowedTools, "all"), listCell(r.Paths, "any"), visible(r.Dir), visible(r.Description),
 		}
 	}
 	header := []string{"NAME", "SCOPE", "TRUSTED", "TOOLS", "FILES", "DIRECTORY", "DESCRIPTION"}

@@ -326,3 +326,18 @@ func TestSkillsShowNothingRaw(t *testing.T) {
 	}
 	w.run(t, "show", "evil", "--project", w.project).want(t, exitDone, `rm \u{202e}`, "")
 }
+
+// What is trusted is a path, and a path that reads as another must not be shown so.
+func TestSkillsTrustShowsNoHiddenCharacters(t *testing.T) {
+	t.Parallel()
+	w := newSkillWorld(t)
+	w.skill(t, "a\u202eb/skills/tea")
+	dir := filepath.Join(w.base, "a\u202eb")
+	for _, args := range [][]string{{"trust", dir}, {"ls", "--project", dir}, {"show", "tea", "--project", dir}, {"trust"}, {"trust", dir, "--revoke"}} {
+		r := w.run(t, args...)
+		r.want(t, exitDone, `a\u{202e}b`, "")
+		if !plainText(r.out + r.err) {
+			t.Errorf("%v: got %q", args, r.out+r.err)
+		}
+	}
+}

@@ -51,7 +51,7 @@ Trust is of the path without links, whatever the files there become. With --revo
 				return a.out.json(removed)
 			}
 			for _, e := range removed {
-				a.out.print("trusted no more: " + oneLine(e.Dir) + "\n")
+				a.out.print("trusted no more: " + visible(oneLine(e.Dir)) + "\n")
 			}
 			return err
 		}
@@ -62,7 +62,7 @@ Trust is of the path without links, whatever the files there become. With --revo
 		if a.flags.json {
 			return a.out.json(e)
 		}
-		a.out.print("trusted: " + oneLine(e.Dir) + "\n")
+		a.out.print("trusted: " + visible(oneLine(e.Dir)) + "\n")
 		return nil
 	}
 	return cmd
@@ -83,7 +83,7 @@ func (a *app) showTrusted(list []trust.Entry) error {
 	}
 	table := make([][]string, len(rows))
 	for i, r := range rows {
-		table[i] = []string{r.At.Local().Format(time.DateTime), "yes", r.Dir}
+		table[i] = []string{r.At.Local().Format(time.DateTime), "yes", visible(r.Dir)}
 		if r.Missing {
 			table[i][1] = "no" // or it is a link by now
 		}

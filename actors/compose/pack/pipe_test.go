@@ -31,7 +31,7 @@ func TestFilesWaitForNoPipe(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("it is waited for")
 		if w, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
-			defer w.Close() //nolint:errcheck // of a test
+			defer w.Close()
 		}
 		<-done
 	}

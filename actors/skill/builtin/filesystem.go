@@ -131,7 +131,7 @@ func (f *FileSystem) open(ctx context.Context) (*os.Root, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, protocol.AsError(err)
 	}
-	root, err := os.OpenRoot(f.config.Root)
+	root, err := os.OpenRoot(f.config.Root + string(filepath.Separator) + ".") // see openDir
 	if err != nil {
 		return nil, fileError(".", err)
 	}

@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,13 +49,14 @@ func (k *Kit) activate(ctx context.Context, s *session, in fields, limit int) (t
 		return tool.Result{}, notActivated(name, "skill "+shown(name)+" not found in catalog")
 	}
 	order, ds := all.Order(name)
+	order = slices.DeleteFunc(order, s.has)
+	now, size := s.begun(), 0
+	if len(now)+len(order) > MaxActive {
+		return tool.Result{}, notActivated(name, fmt.Sprintf("more than %d skills would be active", MaxActive))
+	}
 	left := &allowance{until: time.Now().Add(k.cfg.Limits.Activation), bytes: limit / 2}
 	var blocks []string
-	now := s.begun()
 	for _, each := range order {
-		if s.has(each) {
-			continue
-		}
 		e, _ := all.Get(each)
 		b := begun{Name: each}
 		if each == name {
@@ -67,23 +69,27 @@ func (k *Kit) activate(ctx context.Context, s *session, in fields, limit int) (t
 			}
 			return tool.Result{}, notActivated(name, reason(err))
 		}
+		if size += len(block); size > limit {
+			return tool.Result{}, tooLarge(name, size, limit)
+		}
 		blocks, now = append(blocks, block), append(now, b)
-	}
-	if len(now) > MaxActive {
-		return tool.Result{}, notActivated(name, fmt.Sprintf("more than %d skills would be active", MaxActive))
 	}
 	for _, note := range ds {
 		blocks = append(blocks, "Note: "+clip(neutral(oneLine(note.Message)), maxReason))
 	}
 	text := strings.Join(blocks, "\n\n")
 	if len(text) > limit {
-		return tool.Result{}, notActivated(name, fmt.Sprintf("its instructions take %d bytes, and %d can be shown", len(text), limit))
+		return tool.Result{}, tooLarge(name, len(text), limit)
 	}
 	res := output(text)
 	if session := tool.RunFrom(ctx).Session; session != nil && k.cfg.State != nil {
 		res.Effects = protocol.Effects{remember(ctx, string(*session), now)}
 	}
 	return res, nil
+}
+
+func tooLarge(name string, size, limit int) error {
+	return notActivated(name, fmt.Sprintf("its instructions take %d bytes, and %d can be shown", size, limit))
 }
 
 // matches returns what is wrong with the path of a skill that is for some files only.
@@ -126,7 +132,11 @@ func (k *Kit) content(ctx context.Context, d skill.Descriptor, arguments string,
 	if err != nil {
 		return "", err
 	}
-	return c.PromptBlock(), nil
+	block := c.PromptBlock()
+	if !slices.Equal(namesIn(block), []string{d.Name}) { // it is by the block that a conversation knows what is active
+		return "", refuse("its name cannot be shown as it is, and would be taken for another")
+	}
+	return block, nil
 }
 
 // inline runs a command of a body and returns what stands in its place.

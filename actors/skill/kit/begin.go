@@ -96,11 +96,15 @@ func (k *Kit) restore(ctx context.Context, have []begun, snap *snapshot) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if total += len(text); err != nil || total > maxRestored {
+		if err == nil && total+len(text) > maxRestored {
+			err = protocol.NewError(protocol.CodeQuotaExceeded, "skills: more than a turn can bring along")
+		}
+		if err != nil {
 			k.log.Warn("a skill of an earlier turn cannot be activated again", zap.String("skill", shown(b.Name)),
-				zap.String("code", string(protocol.AsError(err).Code)))
+				zap.String("code", string(protocol.CodeOf(err))))
 			continue
 		}
+		total += len(text)
 		snap.Active, snap.Texts = append(snap.Active, inForce{Skill: slim(d), Arguments: b.Arguments}), append(snap.Texts, text)
 	}
 	return nil
@@ -109,12 +113,13 @@ func (k *Kit) restore(ctx context.Context, have []begun, snap *snapshot) error {
 // maxRestored is how much earlier turns can bring along, in bytes: it is one entry of the log.
 const maxRestored = 512 << 10
 
-// known returns what is known of skills that were activated.
+// known returns what is known of skills that were activated. One that is not trusted, such as that of another project under the
+// same name, decides nothing: it is as if it were not installed.
 func (k *Kit) known(list []begun) []inForce {
 	var all []inForce
 	for _, b := range list {
 		d, ok := k.Catalogue().Get(b.Name)
-		if !ok {
+		if ok = ok && k.trusted(d) == nil; !ok {
 			d = skill.Descriptor{Name: b.Name}
 		}
 		all = append(all, inForce{Skill: slim(d), Arguments: b.Arguments, Unknown: !ok})

@@ -33,7 +33,7 @@
 // While an active skill has allowed-tools, no tool can be called that neither it nor another active skill permits; activate_skill
 // always can, and read_skill_resource and run_skill_script need the skill's own permission as well. What is not restricted itself
 // does not lift the restriction of others. A list counts from the answer behind the activation on: calls beside it were asked for
-// before. A skill that is active and not installed here permits nothing, but with FailOpen.
+// before. A skill that is active and not installed here, or not trusted, permits nothing, but with FailOpen.
 //
 // What a model gets wrong in the form of a call is an error of kind tool.invalid_input, anything else one with a text that says
 // what to do; both are failures of the call. Of a skill that Config.Trusted refuses nothing is read or run.

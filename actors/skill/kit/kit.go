@@ -153,12 +153,16 @@ func (k *Kit) trusted(d skill.Descriptor) error {
 // their next model call on. Nothing changes for conversations: what is active stays so.
 //
 // A skill whose front matter has changed is known by that from now on. One that has the name of another, of code or elsewhere, is
-// left out with a diagnostic; one that is gone stays listed, and cannot be activated. The error is that of skill.Discover, and
+// left out with a diagnostic, but one that is not trusted hides none that is; one that is gone stays listed, and cannot be activated. The error is that of skill.Discover, and
 // then nothing has changed.
 func (k *Kit) Discover(ctx context.Context) ([]string, error) {
 	k.discover.Lock()
 	defer k.discover.Unlock()
-	found, err := skill.Discover(ctx, k.cfg.Scopes, k.cfg.Discovery)
+	opts := k.cfg.Discovery
+	if opts.Yields == nil {
+		opts.Yields = func(d skill.Descriptor) bool { return k.trusted(d) != nil }
+	}
+	found, err := skill.Discover(ctx, k.cfg.Scopes, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,9 @@ func (k *Kit) after(ctx context.Context, c *engine.Context, call *engine.ToolCal
 	}
 	s.mode = s.mode.changed(v.Mode, k.cfg.Overrides)
 	if v.blocks() {
+		if call.Call.Name == ToolActivate {
+			s.takeBack(ctx, c)
+		}
 		call.Result, call.IsError = "The call was made, and its result is withheld. "+v.why("withheld it"), true
 	}
 	if err := k.tell(c, s, v.Messages); err != nil {

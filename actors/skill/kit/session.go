@@ -35,7 +35,7 @@ func (k *Kit) of(c *engine.Context) *session { return engine.Local[session](c, k
 type inForce struct {
 	Skill     skill.Descriptor `json:"skill"`
 	Arguments string           `json:"arguments,omitempty"`
-	// Unknown says that there was no skill of the name here.
+	// Unknown says that there was no skill of the name here, or none that was trusted.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
@@ -83,8 +83,8 @@ func (s *session) refuses(k *Kit, tool string) string {
 	for _, a := range s.active {
 		switch {
 		case a.Unknown && k.cfg.OnHookFailure == FailClosed:
-			return "Skill " + shown(a.Skill.Name) + " is active in this conversation and is not installed here. What tools it permits is " +
-				"not known, so none can be called."
+			return "Skill " + shown(a.Skill.Name) + " is active in this conversation and is not installed here, or not trusted. What tools " +
+				"it permits is not known, so none can be called."
 		case len(a.Skill.AllowedTools) > 0:
 			who, lists = append(who, a.Skill.Name), append(lists, a.Skill.AllowedTools)
 		}
@@ -148,6 +148,18 @@ func remember(ctx context.Context, session string, all []begun) protocol.Effect 
 		raw = json.RawMessage("[]")
 	}
 	return protocol.WriteMemory{Scope: scope(ctx, session), Key: stateKey, Value: raw}
+}
+
+// takeBack has the state be as if an activation had not been that was withheld.
+func (s *session) takeBack(ctx context.Context, c *engine.Context) {
+	session := protocol.InvocationFrom(ctx).Instance
+	said := slices.ContainsFunc(c.Effects(), func(e protocol.Effect) bool {
+		w, ok := e.(protocol.WriteMemory)
+		return ok && w.Key == stateKey && w.Scope == scope(ctx, session)
+	})
+	if said {
+		c.PushEffect(remember(ctx, session, s.begun()))
+	}
 }
 
 // remembered reads what was active in earlier turns. What cannot be read was written by others, and is nothing.

@@ -189,11 +189,11 @@ func (k *Kit) usable(s *session, name, tool string) (skill.Descriptor, error) {
 	if !d.Permits(tool) {
 		return d, soft(denied([]string{name}, tool, d.AllowedTools))
 	}
-	if refusal := s.refuses(k, tool); refusal != "" {
-		return d, soft(refusal)
-	}
 	if err := k.trusted(d); err != nil {
 		return d, soft("Skill " + shown(name) + " is not trusted: " + clip(err.Error(), maxReason))
+	}
+	if refusal := s.refuses(k, tool); refusal != "" {
+		return d, soft(refusal)
 	}
 	return d, nil
 }
