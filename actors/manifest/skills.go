@@ -162,6 +162,9 @@ func (m *Manifest) equip(ctx context.Context, name string, cfg agent.Config, o O
 	if err != nil {
 		return cfg, at(err, "skill_policy", "sandbox")
 	}
+	if run.Name() == sandboxDirect && policy.Sandbox != sandboxDirect {
+		deps.Logger.Warn("programs of skills run without a sandbox: bubblewrap does not work here", zap.String("operator", name))
+	}
 	kcfg := kit.Config{
 		Runner: run, Trusted: deps.Trusted, State: deps.State, OnHookFailure: kit.HookFailure(policy.Hooks),
 		HooksAtDiscovery: policy.HooksAtDiscovery, Overrides: policy.Overrides, Logger: deps.Logger,

@@ -78,6 +78,10 @@ func (k *Kit) activate(ctx context.Context, s *session, in fields, limit int) (t
 		blocks = append(blocks, "Note: "+clip(neutral(oneLine(note.Message)), maxReason))
 	}
 	text := strings.Join(blocks, "\n\n")
+	if room := s.room(); len(text) > room {
+		return tool.Result{}, notActivated(name, fmt.Sprintf(
+			"its instructions take %d bytes, and %d are left of the %d that all active skills may take", len(text), max(0, room), MaxShown))
+	}
 	if len(text) > limit {
 		return tool.Result{}, tooLarge(name, len(text), limit)
 	}

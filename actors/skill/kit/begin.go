@@ -38,6 +38,9 @@ func (k *Kit) begin(ctx context.Context, c *engine.Context) error {
 			fresh = append(fresh, b)
 		}
 	}
+	if !s.looked {
+		s.showed(shownBytes(c.Conversation()))
+	}
 	outside := !s.looked && (k.cfg.HooksAtDiscovery || k.cfg.State != nil)
 	s.looked = true
 	if len(fresh) == 0 && !outside {
@@ -69,8 +72,19 @@ func (k *Kit) begin(ctx context.Context, c *engine.Context) error {
 		if err := c.InjectAt(m, protocol.Front()); err != nil {
 			return err
 		}
+		s.showed(len(snap.Texts[i]))
 	}
 	return nil
+}
+
+// shownBytes is how much of the messages is of activations.
+func shownBytes(all []protocol.Message) (n int) {
+	for _, m := range all {
+		if len(activatedBy(m)) > 0 {
+			n += len(m.Text())
+		}
+	}
+	return n
 }
 
 // restore activates anew what was active in earlier turns of the session, but for what the messages have. What cannot be activated
@@ -111,7 +125,7 @@ func (k *Kit) restore(ctx context.Context, have []begun, snap *snapshot) error {
 }
 
 // maxRestored is how much earlier turns can bring along, in bytes: it is one entry of the log.
-const maxRestored = 512 << 10
+const maxRestored = MaxShown
 
 // known returns what is known of skills that were activated. One that is not trusted, such as that of another project under the
 // same name, decides nothing: it is as if it were not installed.

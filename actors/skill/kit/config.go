@@ -33,6 +33,10 @@ const (
 	DefaultMaxOutput      = 64 << 10
 )
 
+// MaxShown is how many bytes the instructions of all active skills may take together: no compaction makes room for them. One
+// skill more is refused.
+const MaxShown = 512 << 10
+
 // MaxActive is how many skills can be active in a conversation.
 const MaxActive = 64
 

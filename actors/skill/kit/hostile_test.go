@@ -165,3 +165,16 @@ func TestTheUsersOwnSkillsAreHisInAProjectThatIsHisHome(t *testing.T) {
 	}
 	wantContains(t, last(play(t, k, nil, activate("one"))), "Do one.")
 }
+
+// No compaction makes room for instructions, so all of them together have a bound; what is active stays so.
+func TestAllActiveSkillsTogetherAreBounded(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	for i := range 3 {
+		putSkill(t, dir, fmt.Sprintf("big%d", i), "", strings.Repeat("x", 200_000))
+	}
+	putSkill(t, dir, "small", "", "Be brief.")
+	got := play(t, newKit(t, dir, kit.Config{}), nil, activate("big0"), activate("big1"), activate("big2"), activate("small"))
+	wantContains(t, got[2].Content, "Failed to activate skill", "are left of the 524288 that all active skills may take")
+	wantContains(t, got[3].Content, "Be brief.")
+}

@@ -104,6 +104,7 @@ func (k *Kit) after(ctx context.Context, c *engine.Context, call *engine.ToolCal
 		return err
 	}
 	s.add(snap.Active...)
+	s.showed(len(call.Result))
 	call.Policy = protocol.PolicyPinned
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 type session struct {
 	mu     sync.RWMutex
 	active []inForce // in the order of activation
+	bytes  int       // of what activations showed
 
 	// Of the rules alone:
 	discovered []skill.Descriptor // with HooksAtDiscovery, by name
@@ -43,6 +44,20 @@ type inForce struct {
 type begun struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments,omitempty"`
+}
+
+// showed counts what activations showed.
+func (s *session) showed(bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes += bytes
+}
+
+// room is how much more activations may show.
+func (s *session) room() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return MaxShown - s.bytes
 }
 
 // has reports whether the skill is active.
