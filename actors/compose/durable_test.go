@@ -231,6 +231,7 @@ func TestTheFailureOfARemoteDelegateInADurableRun(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
 func TestCostsBelowNestedDelegatesAreRecordedOnce(t *testing.T) {
 	t.Parallel()
 	finish := func(kill func(*steptest.Run)) (string, *steptest.Run) {
