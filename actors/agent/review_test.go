@@ -465,7 +465,7 @@ func TestHostileAnswers(t *testing.T) {
 					r.Signal("deny", nil)
 					resume(t, r, cfg)
 				}
-				if took := time.Since(began); took > 20*time.Second {
+				if took := time.Since(began); took > 2*time.Minute {
 					t.Errorf("durable %v: took %s", durable, took)
 				}
 				for _, ask := range m.asks {

@@ -179,7 +179,7 @@ func TestParseRefusesABombOfAliases(t *testing.T) {
 	b.WriteString("---\n")
 	begun := time.Now()
 	_, _, ds, err := skill.Parse([]byte(b.String()))
-	if err == nil || !has(ds, skill.RuleYAMLAlias) || time.Since(begun) > 5*time.Second {
+	if err == nil || !has(ds, skill.RuleYAMLAlias) || time.Since(begun) > 30*time.Second {
 		t.Error(ds, err, time.Since(begun))
 	}
 }

@@ -94,7 +94,7 @@ func TestRedactionOfADeepResult(t *testing.T) {
 	in := strings.Repeat("[", depth) + strings.Repeat("]", depth)
 	start := time.Now()
 	e := tool.Bound(json.RawMessage(in), tool.Bounds{Redact: tool.Redaction{Allow: []string{"/0", "/1"}}.Func()})
-	if string(e.Payload) != in || time.Since(start) > 20*time.Second {
+	if string(e.Payload) != in || time.Since(start) > time.Minute {
 		t.Errorf("%d bytes after %s", len(e.Payload), time.Since(start))
 	}
 }
