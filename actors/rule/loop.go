@@ -1,14 +1,12 @@
 package rule
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/skelegent/skelegent-go/actors/engine"
+	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -51,7 +49,7 @@ type loopRule struct {
 
 // repeats is what is known of the last call.
 type repeats struct {
-	call  [sha256.Size]byte
+	call  string
 	count int
 }
 
@@ -59,7 +57,7 @@ func (r *loopRule) look(_ context.Context, c *engine.Context, op *engine.ToolCal
 	if slices.Contains(r.ignored, op.Call.Name) {
 		return nil
 	}
-	last, call := engine.Local[repeats](c, r), fingerprint(op.Call)
+	last, call := engine.Local[repeats](c, r), tool.Fingerprint(op.Call)
 	if last.call != call {
 		last.call, last.count = call, 0
 	}
@@ -76,30 +74,10 @@ func (r *loopRule) look(_ context.Context, c *engine.Context, op *engine.ToolCal
 	return nil
 }
 
-func warning(tool string, count int) protocol.Message {
+func warning(name string, count int) protocol.Message {
 	m := protocol.NewMessage(protocol.RoleUser, protocol.TextContent(fmt.Sprintf(
 		"You have called %q with the same input %d times in a row. Do not call it so again: use what it returned, try something else, "+
-			"or say what keeps you from going on.", tool, count)))
+			"or say what keeps you from going on.", name, count)))
 	m.Meta.Policy, m.Meta.Source = protocol.PolicyDiscardWhenDone, new(sourceWarning)
 	return m
-}
-
-// fingerprint is the same for two calls that ask for the same.
-func fingerprint(call protocol.ToolCall) [sha256.Size]byte {
-	return sha256.Sum256(slices.Concat([]byte(call.Name), []byte{0}, canonical(call.Input)))
-}
-
-// canonical writes JSON in one way: without spaces, with sorted members, its numbers as they are.
-func canonical(raw json.RawMessage) []byte {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return raw
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return raw
-	}
-	return out
 }

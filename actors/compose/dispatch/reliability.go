@@ -1,17 +1,12 @@
 package dispatch
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"io"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/skelegent/skelegent-go/actors/compose"
 	"github.com/skelegent/skelegent-go/actors/step"
+	"github.com/skelegent/skelegent-go/actors/tool"
 	"github.com/skelegent/skelegent-go/protocol"
 )
 
@@ -59,37 +54,8 @@ func intrinsic(c protocol.Code) bool {
 	}, c)
 }
 
-// Fingerprint is the same for two calls of the same tool with the same arguments: 64 hexadecimal digits. The order of
-// members and white space do not matter; strings are compared as what they mean. Numbers are compared as they are written,
-// so 1, 1.0 and 1e0 are three, and no large number becomes another. No arguments and null are {}. Arguments that are no
-// JSON are compared byte by byte.
-func Fingerprint(call protocol.ToolCall) string {
-	h := sha256.New()
-	_, _ = io.WriteString(h, call.Name)
-	_, _ = h.Write([]byte{0})
-	_, _ = h.Write(canonical(call.Input))
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-func canonical(raw json.RawMessage) []byte {
-	if t := bytes.TrimSpace(raw); len(t) == 0 || string(t) == "null" {
-		return []byte(`{}`)
-	}
-	if !json.Valid(raw) || !utf8.Valid(raw) {
-		return raw
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return raw
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return raw
-	}
-	return out
-}
+// Fingerprint is the same for two calls of the same tool with the same arguments; see tool.Fingerprint.
+func Fingerprint(call protocol.ToolCall) string { return tool.Fingerprint(call) }
 
 // RepairHistory makes the shortest history of what a model should see of calls that were made again and again. Of those
 // with the same Fingerprint it keeps the first that has a result, else the last that failed, at the place where the first
